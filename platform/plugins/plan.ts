@@ -41,17 +41,18 @@ export function planPlugins(configuration: Configuration): readonly PlannedPlugi
 }
 
 /**
- * Returns the plugins of the dashboard, which reject other hosts and origins, and determine the
- * client address if `trusted_proxies` is set. A request from a trusted address without a forwarding
+ * Returns the plugins of the dashboard, which compress pages, reject other hosts and origins, and
+ * determine the client address if `trusted_proxies` is set. A request from a trusted address without a forwarding
  * header is accepted as a request from that machine.
  */
 export function planDashboardPlugins(configuration: Configuration): readonly PlannedPlugin[] {
-  const guards = findGuards(configuration, ['everywhere'])
-  if (configuration.settings.trustedProxies.length === 0) return guards
+  const compress = { specifier: 'compress', options: {}, source: 'default plugin' }
+  const plugins = [...findGuards(configuration, ['everywhere']), compress]
+  if (configuration.settings.trustedProxies.length === 0) return plugins
   const forwarded = standardPlugins(configuration)
     .filter(({ specifier }) => specifier === 'forwarded')
     .map((plugin) => ({ ...plugin, options: { ...plugin.options, optional: true } }))
-  return [...guards, ...forwarded]
+  return [...plugins, ...forwarded]
 }
 
 function findGuards(

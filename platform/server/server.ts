@@ -29,8 +29,9 @@ import type { Address } from '../settings/parse/address.ts'
 import type { Settings } from '../settings/settings.ts'
 import { openTls } from '../tls/open.ts'
 import { type AdminPassword, checkAdminPassword } from './bootstrap-accounts.ts'
-import type { BuiltIn, BuiltInContext, CreatedParts } from './built-in.ts'
-import { listBuiltIns } from './built-in-services.ts'
+import type { BuiltIn, BuiltInContext, CreatedParts } from './built-in/built-in.ts'
+import { compressBuiltIns } from './built-in/compress.ts'
+import { listBuiltIns } from './built-in/services.ts'
 import { type DataFolder, openDataFolder } from './files/data-folder.ts'
 import { toHomeFolder } from './files/home-folder.ts'
 import { openServerBroker } from './open/broker.ts'
@@ -192,8 +193,9 @@ async function open(options: ServerOptions, closing: Disposer): Promise<Server> 
 
   const tls = await openServerTls(settings, log, created, folder)
   closing.add(() => tls?.close())
+  const builtIns = listBuiltIns(settings).map(({ name }) => name)
   const api = await startGatewayServer({
-    configuration,
+    configuration: compressBuiltIns(configuration, builtIns),
     log,
     registry,
     domains,
@@ -227,7 +229,7 @@ async function open(options: ServerOptions, closing: Disposer): Promise<Server> 
     api.http2Port === undefined ? undefined : { ...settings.http2Address!, port: api.http2Port }
   listening.push(address, webAddress, ...(http2Address === undefined ? [] : [http2Address]))
   const reload = async (next: Configuration): Promise<void> => {
-    await api.reload(next)
+    await api.reload(compressBuiltIns(next, builtIns))
     dashboard.use(await buildGuards(next, log))
     proxy.use(next)
     egress.use(next.settings)
@@ -249,7 +251,7 @@ async function open(options: ServerOptions, closing: Disposer): Promise<Server> 
     advertised: host.address,
     folder: folder?.path,
     adminPassword: created.adminPassword,
-    services: listBuiltIns(settings).map(({ name }) => name),
+    services: builtIns,
     api,
     versions,
     reload,

@@ -1,7 +1,7 @@
 // SIGTERM during the start, with calls in flight, under load, and with calls that never end.
 import { connect, createServer } from 'node:net'
 import t from 'tap'
-import { BUILT_IN_SERVICES } from '../../platform/server/built-in-services.ts'
+import { BUILT_IN_SERVICES } from '../../platform/server/built-in/services.ts'
 import { endpoint } from '../../sdk/service/endpoint.ts'
 import { createStore } from '../../sdk/store/store.ts'
 import { until } from '../contracts/registry.ts'

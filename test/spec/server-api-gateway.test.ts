@@ -1,7 +1,7 @@
 // Specification, "Server API gateway (built-in service)": the gateway of `mx server`.
 import t, { type Test } from 'tap'
 import { Type } from 'typebox'
-import { BUILT_IN_SERVICES } from '../../platform/server/built-in-services.ts'
+import { BUILT_IN_SERVICES } from '../../platform/server/built-in/services.ts'
 import { metadata } from '../../sdk/context.ts'
 import { badRequest } from '../../sdk/errors.ts'
 import { endpoint } from '../../sdk/service/endpoint.ts'

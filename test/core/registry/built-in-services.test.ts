@@ -1,6 +1,6 @@
 import t from 'tap'
 import { isBuiltInService, isReservedName } from '../../../core/registry/built-in-services.ts'
-import { BUILT_IN_SERVICES } from '../../../platform/server/built-in-services.ts'
+import { BUILT_IN_SERVICES } from '../../../platform/server/built-in/services.ts'
 
 t.test('isBuiltInService returns true for the exact names of the built-in services', async (t) => {
   for (const { name } of BUILT_IN_SERVICES) t.ok(isBuiltInService(name), name)

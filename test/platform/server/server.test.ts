@@ -275,6 +275,30 @@ t.test('returns 503 during an outage of the broker', async (t) => {
   await until(async () => (await post('/broker/publish', message)).status === 200, 10_000)
 })
 
+t.test(
+  'responses of built-in services are compressed unless plugins of the gateway say otherwise',
+  async (t) => {
+    const { url, token, server } = await openServer(t)
+    const findEncoding = async (): Promise<string | null> => {
+      const headers = { 'accept-encoding': 'br', authorization: `Bearer ${token}` }
+      const { status, headers: received } = await fetch(`${url}/registry/listServices`, { headers })
+      t.equal(status, 200)
+      return received.get('content-encoding')
+    }
+    t.equal(await findEncoding(), 'br')
+    const { configuration } = server.api.inForce
+    await server.reload({
+      ...configuration,
+      config: {
+        ...configuration.config,
+        services: [],
+        plugins: [{ specifier: 'compress', options: { encodings: [] }, at: 'test' }],
+      },
+    })
+    t.equal(await findEncoding(), null)
+  },
+)
+
 t.test('calls built-in services in process, regardless of other registrations', async (t) => {
   const { get, post } = await openServer(t)
   let requests = 0

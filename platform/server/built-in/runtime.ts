@@ -1,12 +1,12 @@
-import { createQuota } from '../../core/limits/quota.ts'
-import { RUNTIME_TOPIC } from '../../services/events/reserved.ts'
-import { createKnownServices } from '../../services/network/known-services.ts'
-import { createRuntimeService } from '../../services/runtime/service.ts'
-import type { Settings } from '../settings/settings.ts'
+import { createQuota } from '../../../core/limits/quota.ts'
+import { RUNTIME_TOPIC } from '../../../services/events/reserved.ts'
+import { createKnownServices } from '../../../services/network/known-services.ts'
+import { createRuntimeService } from '../../../services/runtime/service.ts'
+import type { Settings } from '../../settings/settings.ts'
+import { describeHttpProgram } from '../instance-registrar.ts'
+import { openIsolation } from '../open/isolation.ts'
+import { openRuntime, openRuntimeFolder } from '../open/runtime.ts'
 import { type BuiltIn, type BuiltInContext, publishEvent, toCommonOptions } from './built-in.ts'
-import { describeHttpProgram } from './instance-registrar.ts'
-import { openIsolation } from './open/isolation.ts'
-import { openRuntime, openRuntimeFolder } from './open/runtime.ts'
 
 /** Creates the `runtime` service. */
 export async function createRuntime(context: BuiltInContext): Promise<BuiltIn> {
