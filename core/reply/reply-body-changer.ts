@@ -8,7 +8,7 @@ import {
   createBodyStreams,
   findReplyChanges,
   type ReplyChanges,
-  toFailure,
+  toHookFailure,
 } from './reply-change.ts'
 
 /** Sends the response of a chain with `onReplyBody` hooks. */
@@ -130,7 +130,7 @@ export class ReplyBodyChanger {
       this.stream = new ReplyBodyStream(streams, {
         ...this.#output,
         onError: (error, position) =>
-          this.#reject(toFailure(x, streamed[position]!.index, error, this.#onFault)),
+          this.#reject(toHookFailure(x, streamed[position]!.index, error, this.#onFault)),
       })
     } catch (error) {
       return this.#reject(error)

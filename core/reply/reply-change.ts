@@ -65,7 +65,7 @@ export class BufferedReplyChange {
       try {
         changed = of.change(bytes, x) ?? changed
       } catch (error) {
-        throw toFailure(x, index, error, onFault)
+        throw toHookFailure(x, index, error, onFault)
       }
     }
     return changed
@@ -97,7 +97,7 @@ export function findReplyChanges(
       if ('change' in change) buffered.push({ of: change, index })
       else streamed.push({ of: change, index })
     } catch (error) {
-      throw toFailure(x, index, error, onFault)
+      throw toHookFailure(x, index, error, onFault)
     }
   }
   if (buffered.length + streamed.length === 0) return undefined
@@ -127,7 +127,7 @@ export function createBodyStreams(
       streams.push(of.createStream(x))
     } catch (error) {
       for (const stream of streams) stream.destroy()
-      throw toFailure(x, index, error, onFault)
+      throw toHookFailure(x, index, error, onFault)
     }
   }
   return streams
@@ -141,7 +141,7 @@ function toBuffer(body: string | Uint8Array): Buffer {
 }
 
 /** Reports an unexpected error of a hook. Returns the error that replaces the response. */
-export function toFailure(
+export function toHookFailure(
   x: Exchange,
   index: number,
   error: unknown,
