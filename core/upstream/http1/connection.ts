@@ -1,60 +1,20 @@
 // A single long file: reading and writing share the state of a connection.
 
-import { connect as connectTcp, type LookupFunction, type Socket } from 'node:net'
+import { connect as connectTcp, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { flushAtTickEnd } from '../../../lib/async/flush-on-tick.ts'
 import { acquireBuffer, isPooled, releaseBuffer } from '../../../lib/io/buffer-pool.ts'
 import { clock, toDeadline } from '../../../lib/time/coarse-clock.ts'
 import type { FailureKind, UpstreamCall } from '../call.ts'
 import { toConnectDetail } from '../connect-error.ts'
-import { toTlsOptions, type UpstreamTls } from '../tls.ts'
+import { toAgeLimit } from '../max-age.ts'
+import { toTlsOptions } from '../tls.ts'
 import { ChunkedDecoder } from './chunked.ts'
+import type { ConnectionOwner, Http1Options, Timeouts } from './connection-options.ts'
+import { discard, isAlive } from './discarded-call.ts'
+import { READ_BUFFER, READ_WORDS, viewOf } from './read-buffer.ts'
 import { CHUNKED, createReplyHead, parseReplyHead, UNTIL_CLOSE } from './reply-head.ts'
-import type { HeadMemory } from './reply-head-cache.ts'
-
-/** Upstream timeouts in milliseconds. Read for each phase, so that in-place changes apply to open connections. */
-export interface Timeouts {
-  /** Timeout for connecting, including the TLS handshake. */
-  connectMs: number
-  /** From the end of the request to the head of the response. */
-  replyMs: number
-  /** Between two chunks of a body in either direction. */
-  idleMs: number
-}
-
-export interface Http1Options {
-  /** Host name or IP address, without brackets. */
-  readonly host: string
-  readonly port: number
-  readonly secure: boolean
-  /** DNS lookup. @default the system resolver */
-  readonly lookup?: LookupFunction | undefined
-  /** @default verified by the system's authorities */
-  readonly tls?: UpstreamTls | undefined
-  readonly timeouts: Timeouts
-  /** Keep-alive time of an unused connection in milliseconds, unless the backend announces less. */
-  readonly keepAliveMs: number
-  /**
-   * Maximum age in milliseconds, reduced by a random share of up to a tenth. Older connections accept no more calls.
-   * @default unlimited
-   */
-  readonly maxAgeMs?: number
-}
-
-/** The pool of a connection. */
-export interface ConnectionOwner {
-  /** Cached response heads of the node, shared by its connections. */
-  readonly memory: HeadMemory
-  readonly onIdle: (connection: Http1Connection) => void
-  readonly onClosed: (connection: Http1Connection) => void
-  /** Called when the backend closed a connection after this idle time, even if a request had just been sent on it. */
-  readonly onIdleClose: (idleMs: number) => void
-  /**
-   * Returns a call whose connection ended before any of it was sent. It may be sent on a new connection, regardless of
-   * its method.
-   */
-  readonly onUnsent: (call: UpstreamCall) => void
-}
+import { SendQueue } from './send-queue.ts'
 
 /** Maximum size of a response head in bytes. */
 const HEAD_MAX_BYTES = 64 * 1024
@@ -66,28 +26,9 @@ const KEEP_ALIVE_MS = 30_000
 const HEAD_GUESS_BYTES = 4096
 /** Maximum size of a body that is sent together with its head at the end of the tick, in bytes. */
 const WHOLE_MAX_BYTES = 4096
-/** Spread of the maximum age, so that connections opened simultaneously do not end simultaneously. */
-const AGE_JITTER = 0.1
-/** Maximum size of a response that is discarded to preserve a pipelined connection, in bytes. */
-const DISCARD_MAX_BYTES = 256 * 1024
-
-/**
- * Read buffer shared by all connections: each read is fully handled before the next, and longer-lived data is copied.
- */
-const READ_BUFFER = Buffer.allocUnsafeSlow(128 * 1024)
-const READ_WORDS = new Float64Array(READ_BUFFER.buffer)
 const NOTHING = Buffer.alloc(0)
 /** Shared by all connections, since thousands may be idle; required values are copied immediately. */
 const REPLY = createReplyHead()
-
-/** Number of bytes passed to the kernel at a time. */
-const BATCH_BYTES = 1024 * 1024
-
-interface QueuedPiece {
-  readonly bytes: Buffer
-  /** Returned to the pool after sending; undefined if garbage-collected. */
-  readonly memory: Buffer | undefined
-}
 
 const HEAD = 0
 const BODY_LENGTH = 1
@@ -149,12 +90,7 @@ export class Http1Connection {
   /** Number of calls at the end of the list that are not yet written. */
   #unsent = 0
   #bodyLeft = 0
-  /**
-   * Chunks waiting for the kernel to accept earlier chunks. A Node.js stream frees queued chunks only after the current
-   * tick, and uSockets may read hundreds of megabytes in one tick.
-   */
-  #queue: QueuedPiece[] = []
-  #queuedBytes = 0
+  readonly #queue = new SendQueue()
 
   constructor(options: Http1Options, owner: ConnectionOwner) {
     this.#options = options
@@ -206,7 +142,7 @@ export class Http1Connection {
 
   /** Number of written bytes that the kernel has not yet accepted. */
   get unsentBytes(): number {
-    return this.#socket.writableLength + this.#queuedBytes
+    return this.#socket.writableLength + this.#queue.bytes
   }
 
   /** Whether the connection has reached its maximum age. */
@@ -256,7 +192,7 @@ export class Http1Connection {
     this.#out = ''
     this.#pendingHead = ''
     this.#unsent = 0
-    if (this.#queue.length > 0) this.#write(Buffer.from(out, 'latin1'), undefined)
+    if (!this.#queue.isEmpty) this.#write(Buffer.from(out, 'latin1'), undefined)
     else if (!this.#socket.write(out, 'latin1')) this.#startSending()
   }
 
@@ -304,8 +240,7 @@ export class Http1Connection {
   #write(bytes: Buffer, memory: Buffer | undefined): boolean {
     const socket = this.#socket
     if (socket.writableLength > 0 && socket.writableNeedDrain) {
-      this.#queue.push({ bytes, memory })
-      this.#queuedBytes += bytes.length
+      this.#queue.push(bytes, memory)
       return false
     }
     if (memory === undefined) return socket.write(bytes)
@@ -314,22 +249,7 @@ export class Http1Connection {
   }
 
   #drained(): void {
-    const queue = this.#queue
-    const socket = this.#socket
-    if (queue.length > 0) {
-      let bytes = 0
-      socket.cork()
-      while (queue.length > 0 && bytes < BATCH_BYTES) {
-        const piece = queue.shift()!
-        bytes += piece.bytes.length
-        socket.write(piece.bytes, () => {
-          if (piece.memory !== undefined) releaseBuffer(piece.memory)
-        })
-      }
-      this.#queuedBytes -= bytes
-      socket.uncork()
-      if (queue.length > 0 || socket.writableNeedDrain) return this.#startSending()
-    }
+    if (!this.#queue.isEmpty && !this.#queue.write(this.#socket)) return this.#startSending()
     if (this.unsentBytes === 0) this.#sent()
     this.#calls[0]?.onBodyDrain()
   }
@@ -365,12 +285,6 @@ export class Http1Connection {
   #kernelPending(): number {
     const { _handle } = this.#socket as { _handle?: { writeQueueSize?: number } | null }
     return _handle?.writeQueueSize ?? this.#socket.writableLength
-  }
-
-  #dropQueue(): void {
-    for (const { memory } of this.#queue) if (memory !== undefined) releaseBuffer(memory)
-    this.#queue = []
-    this.#queuedBytes = 0
   }
 
   /** Pauses reading. Data already read is still delivered. */
@@ -518,7 +432,7 @@ export class Http1Connection {
   #retire(): UpstreamCall[] {
     this.closed = true
     this.#socket.destroy()
-    this.#dropQueue()
+    this.#queue.clear()
     const calls = this.#calls.splice(0)
     // Keep-alive connections may end at any time. Calls of a new connection are not returned: with a backend that
     // accepts and closes connections, they would be retried forever.
@@ -701,56 +615,4 @@ export class Http1Connection {
   }
 }
 
-/** Returns the `clock.nowMs` at which a connection opened now reaches its maximum age. */
-export function toAgeLimit(maxAgeMs: number = Number.POSITIVE_INFINITY): number {
-  return clock.nowMs + maxAgeMs * (1 - AGE_JITTER * Math.random())
-}
-
-/** Cached view of a complete body in the read buffer, since similar responses have the same position. */
-let lastView: Buffer = READ_BUFFER.subarray(0, 0)
-let lastFrom = 0
-
-function viewOf(bytes: Buffer, from: number, length: number): Buffer {
-  if (bytes !== READ_BUFFER) return bytes.subarray(from, from + length)
-  if (from !== lastFrom || length !== lastView.length) {
-    lastView = READ_BUFFER.subarray(from, from + length)
-    lastFrom = from
-  }
-  return lastView
-}
-
 const { latin1Slice } = Buffer.prototype
-
-/** True if the response to a call is still expected. */
-function isAlive(call: UpstreamCall | undefined): boolean {
-  return call !== undefined && call.head !== ''
-}
-
-/** Replaces a canceled call whose response is discarded. Marked by an empty head. */
-function discard(call: UpstreamCall, connection: Http1Connection): UpstreamCall {
-  let left = DISCARD_MAX_BYTES
-  return {
-    method: call.method,
-    head: '',
-    bodyLength: 0,
-    isRepeat: false,
-    headAndBody: '',
-    idempotent: true,
-    isPatient: false,
-    timeouts: undefined,
-    connection,
-    deadlineMs: Number.POSITIVE_INFINITY,
-    onReady: () => {},
-    onUnsent: () => {},
-    onBodyDrain: () => {},
-    onReply: () => {},
-    onReplyHead: () => {},
-    onReplyBody: (chunk) => {
-      left -= chunk.length
-      if (left < 0) connection.destroy()
-      return true
-    },
-    onReplyEnd: () => {},
-    onFailure: () => {},
-  }
-}

@@ -4,7 +4,8 @@ import { connect as connectTls } from 'node:tls'
 import { clock, toDeadline } from '../../../lib/time/coarse-clock.ts'
 import type { UpstreamFailure } from '../call.ts'
 import { toConnectDetail } from '../connect-error.ts'
-import { type Http1Options, toAgeLimit } from '../http1/connection.ts'
+import type { Http1Options } from '../http1/connection-options.ts'
+import { toAgeLimit } from '../max-age.ts'
 import { toTlsOptions } from '../tls.ts'
 
 export type Http2Options = Http1Options

@@ -1,6 +1,7 @@
 import { clock, toDeadline } from '../../../lib/time/coarse-clock.ts'
 import type { UpstreamCall } from '../call.ts'
-import { type ConnectionOwner, Http1Connection, type Http1Options } from '../http1/connection.ts'
+import { Http1Connection } from '../http1/connection.ts'
+import type { ConnectionOwner, Http1Options } from '../http1/connection-options.ts'
 import { HeadMemory } from '../http1/reply-head-cache.ts'
 import {
   type ConnectionBudget,

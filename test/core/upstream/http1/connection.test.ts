@@ -1,6 +1,7 @@
 import t, { type Test } from 'tap'
 import type { UpstreamCall } from '../../../../core/upstream/call.ts'
-import { Http1Connection, type Http1Options } from '../../../../core/upstream/http1/connection.ts'
+import { Http1Connection } from '../../../../core/upstream/http1/connection.ts'
+import type { Http1Options } from '../../../../core/upstream/http1/connection-options.ts'
 import { HeadMemory } from '../../../../core/upstream/http1/reply-head-cache.ts'
 import { createUpstreamTls } from '../../../../core/upstream/tls.ts'
 import { clock } from '../../../../lib/time/coarse-clock.ts'
