@@ -1,6 +1,6 @@
 import type { Handler } from '../../../core/chain.ts'
 import { schemeOf } from '../../../core/http/scheme.ts'
-import type { Render } from './rewrite.ts'
+import type { Render } from './rewrite/rewrite.ts'
 
 export interface RedirectOptions {
   /** Scheme of the target; the request's scheme if undefined. */

@@ -22,10 +22,10 @@ import {
   type ConfiguredRouteTable,
 } from './configured-routes.ts'
 import { createFilesHandler } from './files.ts'
-import { compileHost } from './host-template.ts'
-import { findPrefixChange } from './prefix-change.ts'
-import { createPrefixPlugin, HAS_NO_PREFIX } from './prefix-plugin.ts'
-import { compilePath, compileText, replacePrefix } from './rewrite.ts'
+import { compileHost } from './rewrite/host-template.ts'
+import { findPrefixChange } from './rewrite/prefix-change.ts'
+import { createPrefixPlugin, HAS_NO_PREFIX } from './rewrite/prefix-plugin.ts'
+import { compilePath, compileText, replacePrefix } from './rewrite/rewrite.ts'
 
 type ServiceAction = Extract<RouteAction, { kind: 'service' }>
 

@@ -1,6 +1,6 @@
 import type { RequestLine } from '../../../core/route.ts'
 import type { CidrSet } from '../../../lib/net/cidr-set.ts'
-import { findParameter } from './find-parameter.ts'
+import { findParameter } from './rewrite/find-parameter.ts'
 
 /** Condition on a header or a query parameter. */
 export interface ValueCondition {

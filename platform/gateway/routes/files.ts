@@ -5,7 +5,7 @@ import { GATEWAY_ID } from '../../../core/errors.ts'
 import { createFileServer } from '../../../core/files/file-server.ts'
 import type { PathTemplate } from '../../../core/path/template.ts'
 import type { FilesAction } from '../../config/types.ts'
-import { replacePrefix } from './rewrite.ts'
+import { replacePrefix } from './rewrite/rewrite.ts'
 
 /**
  * Creates the handler of a route with `files`.

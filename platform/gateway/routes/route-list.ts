@@ -1,7 +1,7 @@
 import type { RequestLine } from '../../../core/route.ts'
 import type { TreeRoute } from '../../../resolvers/endpoint/route-tree.ts'
 import { holds, type RouteConditions } from './conditions.ts'
-import { findParameter } from './find-parameter.ts'
+import { findParameter } from './rewrite/find-parameter.ts'
 
 export interface ConditionalRoute extends TreeRoute {
   readonly conditions: RouteConditions

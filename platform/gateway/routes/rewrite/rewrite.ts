@@ -1,8 +1,8 @@
-import { GATEWAY_ID, GatewayError } from '../../../core/errors.ts'
-import type { Exchange } from '../../../core/exchange.ts'
-import { checkPath } from '../../../core/path/check.ts'
-import { decodeSegment, isAmbiguous } from '../../../core/path/decode.ts'
-import type { PathTemplate } from '../../../core/path/template.ts'
+import { GATEWAY_ID, GatewayError } from '../../../../core/errors.ts'
+import type { Exchange } from '../../../../core/exchange.ts'
+import { checkPath } from '../../../../core/path/check.ts'
+import { decodeSegment, isAmbiguous } from '../../../../core/path/decode.ts'
+import type { PathTemplate } from '../../../../core/path/template.ts'
 
 /** Returns the value of a template for a request. */
 export type Render = (x: Exchange) => string

@@ -1,5 +1,5 @@
-import { GATEWAY_ID, GatewayError } from '../../../core/errors.ts'
-import type { PathTemplate } from '../../../core/path/template.ts'
+import { GATEWAY_ID, GatewayError } from '../../../../core/errors.ts'
+import type { PathTemplate } from '../../../../core/path/template.ts'
 import { compileText, type Render } from './rewrite.ts'
 
 /** Name or IP address with an optional port (RFC 3986 §3.2). */

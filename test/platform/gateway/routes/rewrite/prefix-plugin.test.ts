@@ -1,10 +1,10 @@
 import t from 'tap'
-import { HeaderList } from '../../../../core/http/headers.ts'
+import { HeaderList } from '../../../../../core/http/headers.ts'
 import {
   createPrefixPlugin,
   HAS_NO_PREFIX,
-} from '../../../../platform/gateway/routes/prefix-plugin.ts'
-import { createTestExchange } from '../../../../sdk/testing.ts'
+} from '../../../../../platform/gateway/routes/rewrite/prefix-plugin.ts'
+import { createTestExchange } from '../../../../../sdk/testing.ts'
 
 function restore(stripped: string, added: string, headers: readonly string[]): string[] {
   const x = createTestExchange({ host: 'shop.test:8080' })

@@ -1,5 +1,5 @@
-import type { PathTemplate } from '../../../core/path/template.ts'
-import type { ConfiguredRoute } from '../../config/types.ts'
+import type { PathTemplate } from '../../../../core/path/template.ts'
+import type { ConfiguredRoute } from '../../../config/types.ts'
 
 /** Change of the leading segments of a path. */
 export interface PrefixChange {

@@ -1,8 +1,11 @@
 import t from 'tap'
-import { parseTemplate } from '../../../../core/path/template.ts'
-import { toRoute } from '../../../../core/route.ts'
-import { compilePath, replacePrefix } from '../../../../platform/gateway/routes/rewrite.ts'
-import { createTestExchange } from '../../../../sdk/testing.ts'
+import { parseTemplate } from '../../../../../core/path/template.ts'
+import { toRoute } from '../../../../../core/route.ts'
+import {
+  compilePath,
+  replacePrefix,
+} from '../../../../../platform/gateway/routes/rewrite/rewrite.ts'
+import { createTestExchange } from '../../../../../sdk/testing.ts'
 
 t.test('placeholders of a path are replaced by encoded values of the request', async (t) => {
   const template = parseTemplate('/users/{id}/**')

@@ -1,8 +1,8 @@
 import t from 'tap'
-import { parseTemplate } from '../../../../core/path/template.ts'
-import { toRoute } from '../../../../core/route.ts'
-import { compileHost } from '../../../../platform/gateway/routes/host-template.ts'
-import { createTestExchange } from '../../../../sdk/testing.ts'
+import { parseTemplate } from '../../../../../core/path/template.ts'
+import { toRoute } from '../../../../../core/route.ts'
+import { compileHost } from '../../../../../platform/gateway/routes/rewrite/host-template.ts'
+import { createTestExchange } from '../../../../../sdk/testing.ts'
 
 const TEMPLATE = parseTemplate('/t/{id}/**')
 

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { parseConfig } from '../../../../platform/config/parse-file.ts'
-import { findPrefixChange } from '../../../../platform/gateway/routes/prefix-change.ts'
+import { parseConfig } from '../../../../../platform/config/parse-file.ts'
+import { findPrefixChange } from '../../../../../platform/gateway/routes/rewrite/prefix-change.ts'
 
 function find(paths: string, settings: string) {
   const [route] = parseConfig(

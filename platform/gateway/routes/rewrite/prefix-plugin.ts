@@ -1,6 +1,6 @@
-import type { Plugin } from '../../../core/chain.ts'
-import type { Exchange } from '../../../core/exchange.ts'
-import { mapReplyUrls } from '../../../core/http/reply-urls.ts'
+import type { Plugin } from '../../../../core/chain.ts'
+import type { Exchange } from '../../../../core/exchange.ts'
+import { mapReplyUrls } from '../../../../core/http/reply-urls.ts'
 import type { PrefixChange } from './prefix-change.ts'
 
 /** Key in `x.state` of a request whose path does not have the prefix to remove. */
