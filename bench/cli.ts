@@ -63,13 +63,17 @@ try {
     const times = COMMANDS.map((): number[] => [])
     for (let run = 0; run < runs; run++)
       for (const [i, [, words]] of COMMANDS.entries()) times[i]!.push(await measure(words))
-    const rows = COMMANDS.map(([what, , atMost], i) => ({
-      ...{ what, ms: Math.round(median(times[i]!)), slowestMs: Math.round(Math.max(...times[i]!)) },
+    const rows = COMMANDS.map(([label, , atMost], i) => ({
+      ...{
+        label,
+        ms: Math.round(median(times[i]!)),
+        slowestMs: Math.round(Math.max(...times[i]!)),
+      },
       atMost,
     }))
     const head = ['| command | median, ms | max, ms | limit, ms |', '|---|--:|--:|--:|']
     const lines = rows.map(
-      ({ what, ms, slowestMs, atMost }) => `| ${what} | ${ms} | ${slowestMs} | ${atMost ?? ''} |`,
+      ({ label, ms, slowestMs, atMost }) => `| ${label} | ${ms} | ${slowestMs} | ${atMost ?? ''} |`,
     )
     const table = `${[...head, ...lines].join('\n')}\n`
     const title = 'Duration of commands'
@@ -82,8 +86,8 @@ try {
     )
     process.stdout.write(`\n## ${title}\n\n${table}\nWritten to ${path}.md and .json\n`)
     guardGoals(
-      rows.flatMap(({ what, ms, atMost }): readonly Goal[] =>
-        atMost === undefined ? [] : [{ what: `${what}, ms`, value: ms, atMost }],
+      rows.flatMap(({ label, ms, atMost }): readonly Goal[] =>
+        atMost === undefined ? [] : [{ label: `${label}, ms`, value: ms, atMost }],
       ),
     )
   } finally {

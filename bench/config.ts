@@ -69,8 +69,8 @@ try {
       await contestant.close()
     }
   }
-  const how = `${values} values of 64 bytes in one tree, ${CALLERS} concurrent callers`
-  reportRows('config', 'Configuration values', how, rows)
+  const conditions = `${values} values of 64 bytes in one tree, ${CALLERS} concurrent callers`
+  reportRows('config', 'Configuration values', conditions, rows)
 } finally {
   rmSync(folder, { recursive: true, force: true })
 }

@@ -68,7 +68,7 @@ function toRow(label: string, loads: readonly Load[]) {
   const median = (read: (load: Load) => number): number =>
     loads.map(read).sort((a, b) => a - b)[Math.floor(loads.length / 2)]!
   return {
-    what: label,
+    label: label,
     firstPaintMs: Math.round(median(({ firstPaintMs }) => firstPaintMs)),
     usableMs: Math.round(median(({ usableMs }) => usableMs)),
     slowestMs: Math.round(Math.max(...loads.map(({ usableMs }) => usableMs))),
@@ -119,8 +119,8 @@ try {
       '| load | first paint, ms | usable, ms | max, ms | requests | KiB transferred |',
       '|---|--:|--:|--:|--:|--:|',
       ...rows.map(
-        ({ what, firstPaintMs, usableMs, slowestMs, requests, kilobytes }) =>
-          `| ${what} | ${firstPaintMs} | ${usableMs} | ${slowestMs} | ${requests} | ${kilobytes} |`,
+        ({ label, firstPaintMs, usableMs, slowestMs, requests, kilobytes }) =>
+          `| ${label} | ${firstPaintMs} | ${usableMs} | ${slowestMs} | ${requests} | ${kilobytes} |`,
       ),
       '',
       `Size of the first load, gzip: ${firstLoadBytes} bytes, limit ${FIRST_LOAD_MAX_BYTES}.`,
@@ -136,8 +136,8 @@ try {
     )
     process.stdout.write(`\n## ${title}\n\n${table}\nWritten to ${path}.md and .json\n`)
     guardGoals([
-      { what: 'first load, bytes', value: firstLoadBytes, atMost: FIRST_LOAD_MAX_BYTES },
-      { what: 'usable, ms', value: rows[0]!.usableMs, atMost: USABLE_MS },
+      { label: 'first load, bytes', value: firstLoadBytes, atMost: FIRST_LOAD_MAX_BYTES },
+      { label: 'usable, ms', value: rows[0]!.usableMs, atMost: USABLE_MS },
     ])
   } finally {
     await browser.close()

@@ -82,13 +82,13 @@ if (program !== undefined)
 
 try {
   const figures = new Map<string, number[][]>()
-  const goalsOf = new Map<string, EventsGoals>()
+  const goalsByName = new Map<string, EventsGoals>()
   for (let round = 0; round < rounds!; round++)
     for (const open of contestants) {
       const contestant = await open()
       try {
         const { name, goals } = contestant
-        if (goals !== undefined) goalsOf.set(name, goals)
+        if (goals !== undefined) goalsByName.set(name, goals)
         figures.set(name, [...(figures.get(name) ?? []), await measure(contestant)])
       } finally {
         await contestant.close()
@@ -100,15 +100,15 @@ try {
     [REPLAYED]: median(runs.map(([, replayed]) => replayed!)),
     'consumed in a group/s': median(runs.map(([, , consumed]) => consumed!)),
   }))
-  const how = `Events of ${PAYLOAD.length} bytes, ${CALLERS} concurrent callers, medians of ${rounds} rounds`
-  reportRows('events', 'Durable events, called within the process', how, rows)
+  const conditions = `Events of ${PAYLOAD.length} bytes, ${CALLERS} concurrent callers, medians of ${rounds} rounds`
+  reportRows('events', 'Durable events, called within the process', conditions, rows)
   guardGoals(
     rows.flatMap(({ events, [PUBLISHED]: published, [REPLAYED]: replayed }) => {
-      const goals = goalsOf.get(events)
+      const goals = goalsByName.get(events)
       if (goals === undefined) return []
       return [
-        { what: `${events}, ${PUBLISHED}`, value: published, atLeast: goals.publishedPerSecond },
-        { what: `${events}, ${REPLAYED}`, value: replayed, atLeast: goals.replayedPerSecond },
+        { label: `${events}, ${PUBLISHED}`, value: published, atLeast: goals.publishedPerSecond },
+        { label: `${events}, ${REPLAYED}`, value: replayed, atLeast: goals.replayedPerSecond },
       ]
     }),
   )

@@ -103,8 +103,8 @@ for (const [name, fault] of Object.entries(FAULTS)) {
     rows.push(row)
   }
 }
-const how = `${PER_SECOND} requests/s for ${FOR_MS / 1000} s, in an open loop; every tenth is a POST. The fault starts after ${FAULT_FROM_MS / 1000} s. Failed requests have a 5xx response, a lost connection or no response. Requests to nodes: relative to the number of client requests, including health checks. Connect and response timeouts: 1 s`
-reportRows('node-faults', 'Failing nodes', how, rows)
+const conditions = `${PER_SECOND} requests/s for ${FOR_MS / 1000} s, in an open loop; every tenth is a POST. The fault starts after ${FAULT_FROM_MS / 1000} s. Failed requests have a 5xx response, a lost connection or no response. Requests to nodes: relative to the number of client requests, including health checks. Connect and response timeouts: 1 s`
+reportRows('node-faults', 'Failing nodes', conditions, rows)
 
 async function measure(
   fault: Fault,
@@ -114,7 +114,7 @@ async function measure(
   const closing: (() => unknown)[] = []
   const addresses = await findAddresses(fault)
   const names = await openDnsServer({ teardown: (close) => closing.push(close) })
-  names.records.set(NAME, hostsOf(addresses.slice(0, RESOLVED)))
+  names.records.set(NAME, listHosts(addresses.slice(0, RESOLVED)))
   const dns = { name: addresses[0]!.replace(/.*:/, `${NAME}:`), server: names.address }
   const backends: Backends = { addresses, ...(fault.moves && { dns }) }
   // The first node has its own process, so that it can be stopped.
@@ -131,7 +131,7 @@ async function measure(
     let moved = 0
     const move = (): void => {
       close(moved++)
-      names.records.set(NAME, hostsOf(addresses.slice(moved, moved + RESOLVED)))
+      names.records.set(NAME, listHosts(addresses.slice(moved, moved + RESOLVED)))
     }
     let isFailing = false
     const toggleFault = (): void => {
@@ -167,7 +167,7 @@ async function measure(
   }
 }
 
-function hostsOf(addresses: readonly string[]): string[] {
+function listHosts(addresses: readonly string[]): string[] {
   return addresses.map((address) => address.split(':')[0]!)
 }
 

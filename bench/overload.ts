@@ -9,7 +9,7 @@ import { guardGoals } from './report/goals.ts'
 import { reportRows } from './report/rows.ts'
 import { toNodeCommand } from './rivals/rival.ts'
 
-const ANYWHERE: Cores = []
+const ANY_CORE: Cores = []
 const SLOTS = 16
 const SERVICE_MS = 100
 const CAPACITY = (SLOTS * 1000) / SERVICE_MS
@@ -35,11 +35,11 @@ for (const [kind, concurrency] of Object.entries(KINDS)) {
     ...shares,
   })
   if (concurrency === 'off') continue
-  goals.push({ what: `${kind}, goodput`, value: goodput, atLeast: 0.9 })
-  goals.push({ what: `${kind}, critical p99 / unloaded`, value: p99Ms / unloadedMs, atMost: 2 })
+  goals.push({ label: `${kind}, goodput`, value: goodput, atLeast: 0.9 })
+  goals.push({ label: `${kind}, critical p99 / unloaded`, value: p99Ms / unloadedMs, atMost: 2 })
 }
-const how = `A node that serves ${SLOTS} requests concurrently in ${SERVICE_MS / 2} to ${SERVICE_MS * 1.5} ms each receives ten times its capacity of ${CAPACITY} requests/s for ${FOR_MS / 1000} s in an open loop. One percent of the requests is critical. Goodput counts responses with status 200 within 1 s; the columns of the priorities show their share of good responses`
-reportRows('overload', 'Overload', how, rows)
+const conditions = `A node that serves ${SLOTS} requests concurrently in ${SERVICE_MS / 2} to ${SERVICE_MS * 1.5} ms each receives ten times its capacity of ${CAPACITY} requests/s for ${FOR_MS / 1000} s in an open loop. One percent of the requests is critical. Goodput counts responses with status 200 within 1 s; the columns of the priorities show their share of good responses`
+reportRows('overload', 'Overload', conditions, rows)
 guardGoals(goals)
 
 async function measure(concurrency: string) {
@@ -47,7 +47,7 @@ async function measure(concurrency: string) {
   const nodePort = await findPort()
   const node = startProgram(
     toNodeCommand('overload/node', `${nodePort}`, `${SLOTS}`, `${SERVICE_MS}`),
-    ANYWHERE,
+    ANY_CORE,
   )
   await waitUntilOpen(node, nodePort)
   const port = await findPort()
@@ -66,21 +66,21 @@ ${['critical', 'default', 'batch'].map((name) => `  - { match: { path: /${name} 
       ...['api', `--config=${config}`, `--address=127.0.0.1:${port}`],
       ...['--access_log=off', '--log_level=error'],
     ),
-    ANYWHERE,
+    ANY_CORE,
   )
   try {
     await waitUntilOpen(gateway, port)
     const unloaded = await runLoad(port, UNLOADED, FOR_MS)
     await runLoad(port, OVERLOAD, WARM_UP_MS)
     const loaded = await runLoad(port, OVERLOAD, FOR_MS)
-    const good = Object.values(loaded).reduce((sum, each) => sum + each.good, 0)
-    const shares = Object.entries(loaded).map(([path, { sent, good }]) => [
+    const successful = Object.values(loaded).reduce((sum, each) => sum + each.successful, 0)
+    const shares = Object.entries(loaded).map(([path, { sent, successful }]) => [
       path.slice(1),
-      `${((good / sent) * 100).toFixed(1)}%`,
+      `${((successful / sent) * 100).toFixed(1)}%`,
     ])
     return {
       unloadedMs: unloaded['/critical']!.p99Ms,
-      goodput: good / ((CAPACITY * FOR_MS) / 1000),
+      goodput: successful / ((CAPACITY * FOR_MS) / 1000),
       p99Ms: loaded['/critical']!.p99Ms,
       shares: Object.fromEntries(shares) as Readonly<Record<string, string>>,
     }

@@ -40,7 +40,7 @@ const path = writeResult('restart', title, origin, { restarts, rate, rows }, tab
 process.stdout.write(`\n## ${title}\n\n${table}\nWritten to ${path}.md and .json\n`)
 guardGoals(
   rows.map(({ listener, workers, failed }) => ({
-    what: `${listener}, ${workers} workers, failed requests`,
+    label: `${listener}, ${workers} workers, failed requests`,
     value: failed,
     atMost: 0,
   })),

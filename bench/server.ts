@@ -22,17 +22,17 @@ const kinds: readonly [what: string, start: (n: number) => Promise<Start>][] = [
 
 try {
   const rows = []
-  for (const [what, start] of kinds) {
+  for (const [label, start] of kinds) {
     const all: Start[] = []
     for (let n = 0; n < starts; n++) all.push(await start(n))
     const readyMs = Math.round(median(all.map((one) => one.readyMs)))
     const slowestMs = Math.round(Math.max(...all.map((one) => one.readyMs)))
     const megabytes = Math.round(Math.max(...all.map((one) => one.megabytes)))
-    rows.push({ what, readyMs, slowestMs, megabytes })
+    rows.push({ label, readyMs, slowestMs, megabytes })
   }
   const lines = rows.map(
-    ({ what, readyMs, slowestMs, megabytes }) =>
-      `| ${what} | ${readyMs} | ${slowestMs} | ${megabytes} |`,
+    ({ label, readyMs, slowestMs, megabytes }) =>
+      `| ${label} | ${readyMs} | ${slowestMs} | ${megabytes} |`,
   )
   const head = ['| command | ready after ms, median | max, ms | max. MB |', '|---|--:|--:|--:|']
   const table = `${[...head, ...lines].join('\n')}\n`
@@ -40,8 +40,8 @@ try {
   const origin = readOrigin('npm run bench server --', 'none')
   const path = writeResult('server-start', title, origin, { starts, rows }, table)
   process.stdout.write(`\n## ${title}\n\n${table}\nWritten to ${path}.md and .json\n`)
-  const servers = rows.filter(({ what }) => what !== GATEWAY)
-  guardGoals(servers.flatMap(({ what, ...start }) => toStartGoals(what, start)))
+  const servers = rows.filter(({ label }) => label !== GATEWAY)
+  guardGoals(servers.flatMap(({ label, ...start }) => toStartGoals(label, start)))
 } finally {
   rmSync(folder, { recursive: true, force: true })
 }

@@ -50,8 +50,8 @@ const floods = rows.filter(({ kind, pace }) => pace === 'never' || kind === 'unf
 const toGoal = ({ listener, kind, count }: Flood, unit: string): string =>
   `${listener}, ${count} ${kind}, ${unit}`
 guardGoals([
-  ...floods.map((row) => ({ what: toGoal(row, 'peak MiB'), value: row.peakMiB, atMost: 256 })),
+  ...floods.map((row) => ({ label: toGoal(row, 'peak MiB'), value: row.peakMiB, atMost: 256 })),
   ...floods
     .filter(({ kind }) => kind === 'sockets')
-    .map((row) => ({ what: toGoal(row, 'slowest GET, ms'), value: row.maxMs, atMost: 100 })),
+    .map((row) => ({ label: toGoal(row, 'slowest GET, ms'), value: row.maxMs, atMost: 100 })),
 ])

@@ -26,9 +26,9 @@ function toGoals({ name, goals }: RemoteContestant, row: ReturnType<typeof toRow
   if (goals === undefined) return []
   const { writesPerSecond, readsPerSecond, pageMs } = goals
   return [
-    { what: `${name}, ${WRITES}`, value: row[WRITES], atLeast: writesPerSecond },
-    { what: `${name}, ${READS}`, value: row[READS], atLeast: readsPerSecond },
-    { what: `${name}, ${PAGE}`, value: row[PAGE], atMost: pageMs },
+    { label: `${name}, ${WRITES}`, value: row[WRITES], atLeast: writesPerSecond },
+    { label: `${name}, ${READS}`, value: row[READS], atLeast: readsPerSecond },
+    { label: `${name}, ${PAGE}`, value: row[PAGE], atMost: pageMs },
   ]
 }
 
@@ -51,8 +51,8 @@ try {
   for (let round = 0; round < rounds!; round++)
     for (const [n, { measure }] of contestants.entries()) figures[n]!.push(await measure())
   const rows = contestants.map(({ name }, n) => toRow(name, figures[n]!))
-  const how = `${records} records of 128 bytes, ${CALLERS} concurrent callers, medians of ${rounds} rounds, each store in a separate process`
-  reportRows('store', 'The store, called within the process', how, rows)
+  const conditions = `${records} records of 128 bytes, ${CALLERS} concurrent callers, medians of ${rounds} rounds, each store in a separate process`
+  reportRows('store', 'The store, called within the process', conditions, rows)
   guardGoals(contestants.flatMap((contestant, n) => toGoals(contestant, rows[n]!)))
 } finally {
   for (const { close } of contestants) await close()

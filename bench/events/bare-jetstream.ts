@@ -11,7 +11,7 @@ export async function openBareJetStream(port: number): Promise<Contestant> {
   await manager.streams.add({ name: STREAM, subjects: [STREAM] })
   const client = jetstream(connection)
 
-  async function take(count: number, consumer: Consumer, acks: boolean): Promise<number> {
+  async function receive(count: number, consumer: Consumer, acks: boolean): Promise<number> {
     let remaining = count
     let bytes = 0
     for await (const message of await consumer.consume({ max_messages: 1000 })) {
@@ -25,10 +25,10 @@ export async function openBareJetStream(port: number): Promise<Contestant> {
   return {
     name: 'JetStream, its client',
     publish: (payload) => client.publish(STREAM, payload),
-    replay: async (count) => take(count, await client.consumers.get(STREAM), false),
+    replay: async (count) => receive(count, await client.consumers.get(STREAM), false),
     async consume(count) {
       await manager.consumers.add(STREAM, { durable_name: 'bench', ack_policy: 'explicit' })
-      return take(count, await client.consumers.get(STREAM, 'bench'), true)
+      return receive(count, await client.consumers.get(STREAM, 'bench'), true)
     },
     close: () => connection.close(),
   }

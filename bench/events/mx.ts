@@ -40,7 +40,7 @@ async function open(
   const client = new Client({ services: [service] })
   const events = createEvents(client)
 
-  async function take(count: number, options: EventsConsumeOptions): Promise<number> {
+  async function receive(count: number, options: EventsConsumeOptions): Promise<number> {
     let remaining = count
     let bytes = 0
     for await (const { payload } of events.consume(TOPIC, { offset: 1, ...options })) {
@@ -54,8 +54,8 @@ async function open(
     name,
     ...(goals && { goals }),
     publish: (payload) => events.publish(TOPIC, payload),
-    replay: (count) => take(count, {}),
-    consume: (count) => take(count, { group: 'bench', maxInFlight: IN_FLIGHT }),
+    replay: (count) => receive(count, {}),
+    consume: (count) => receive(count, { group: 'bench', maxInFlight: IN_FLIGHT }),
     async close() {
       client.close()
       await close()

@@ -27,7 +27,7 @@ export interface Row {
   readonly problem?: string
 }
 
-const NOTHING: Measurement = {
+const NO_MEASUREMENT: Measurement = {
   cpuMicros: Number.NaN,
   requestsPerSecond: Number.NaN,
   p50Ms: Number.NaN,
@@ -77,7 +77,7 @@ function toRow(
     rounds,
     median:
       rounds.length === 0
-        ? NOTHING
+        ? NO_MEASUREMENT
         : {
             cpuMicros: toMedian((round) => round.cpuMicros),
             requestsPerSecond: toMedian((round) => round.requestsPerSecond),

@@ -53,18 +53,18 @@ function createScopeStep(count: number, service: string): () => void {
 const DEFAULT = 'default plugins'
 const LOGGED = 'default plugins and access log'
 
-const WITHOUT =
+const NO_PLUGINS =
   'step to the plugins of a service that has none, beside 1 000 services that have some'
-const WITH = 'step to the plugins of one of 1 000 services'
+const PLUGINS = 'step to the plugins of one of 1 000 services'
 
 const micro: Micro = {
   benches: {
-    [WITHOUT]: createScopeStep(1000, 'go.mx.api.other'),
-    [WITH]: createScopeStep(1000, 'go.mx.api.s7'),
+    [NO_PLUGINS]: createScopeStep(1000, 'go.mx.api.other'),
+    [PLUGINS]: createScopeStep(1000, 'go.mx.api.s7'),
     [DEFAULT]: createRun(createDefaultPlugins('off')),
     [LOGGED]: createRun(createDefaultPlugins('/dev/null')),
   },
-  budgetNs: { [WITHOUT]: 50, [WITH]: 50, [DEFAULT]: 2000, [LOGGED]: 3500 },
+  budgetNs: { [NO_PLUGINS]: 50, [PLUGINS]: 50, [DEFAULT]: 2000, [LOGGED]: 3500 },
   async close() {
     for (const gateway of gateways) await gateway.close()
     directory.close()

@@ -4,7 +4,7 @@ import { Agent, request } from 'node:http'
 export interface PathFigures {
   readonly sent: number
   /** Number of responses with status 200 within the time limit. */
-  readonly good: number
+  readonly successful: number
   /** 99th percentile of the latency of good responses. */
   readonly p99Ms: number
 }
@@ -54,7 +54,7 @@ export async function runLoad(
     paths.map(({ path, sent, times }) => {
       const sorted = times.toSorted((a, b) => a - b)
       const p99Ms = sorted[Math.floor(sorted.length * 0.99)] ?? Number.NaN
-      return [path, { sent, good: times.length, p99Ms }]
+      return [path, { sent, successful: times.length, p99Ms }]
     }),
   )
 }

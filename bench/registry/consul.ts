@@ -87,13 +87,13 @@ async function measure(services: number, nodes: number): Promise<readonly Figure
       note('changes')
       const changes = await measureChanges(stage, GOALS.changeMs)
       note('using some services')
-      const some = Math.min(WATCHED_AT_ONCE, services)
-      await useAll(stage, 0, some)
-      const someMs = await measureNode(stage, some - 1)
+      const watched = Math.min(WATCHED_AT_ONCE, services)
+      await useAll(stage, 0, watched)
+      const watchedMs = await measureNode(stage, watched - 1)
       note('using all services')
       await probe.reset()
       const useMs = performance.now()
-      await useAll(stage, some, services)
+      await useAll(stage, watched, services)
       const usedMs = performance.now() - useMs
       const usedMiB = readMiB()
       const { loop } = await probe.sample()
@@ -103,22 +103,26 @@ async function measure(services: number, nodes: number): Promise<readonly Figure
       const memory = { unit: 'MiB', most: GOALS.memoryMiB } as const
       const change = { unit: 'ms', most: GOALS.changeMs } as const
       return [
-        { what: 'services written to Consul in', value: writtenMs / 1000, unit: 's' },
+        { label: 'services written to Consul in', value: writtenMs / 1000, unit: 's' },
         {
-          what: 'the gateway was ready after',
+          label: 'the gateway was ready after',
           value: readyMs,
           unit: 'ms',
           atMost: GOALS.startMs,
         },
-        { what: 'resident memory after the start', value: startMiB, ...memory },
+        { label: 'resident memory after the start', value: startMiB, ...memory },
         ...changes,
-        { what: `until a new node was used, ${some} services in use`, value: someMs, ...change },
-        { what: 'all services were in use after', value: usedMs / 1000, unit: 's' },
-        { what: 'event loop delay in the meantime, p99', value: loop.p99Ms, unit: 'ms' },
-        { what: 'resident memory with all services in use', value: usedMiB, ...memory },
-        { what: 'until a new node was used, all services in use', value: lastMs, ...change },
         {
-          what: 'resident memory at the end',
+          label: `until a new node was used, ${watched} services in use`,
+          value: watchedMs,
+          ...change,
+        },
+        { label: 'all services were in use after', value: usedMs / 1000, unit: 's' },
+        { label: 'event loop delay in the meantime, p99', value: loop.p99Ms, unit: 'ms' },
+        { label: 'resident memory with all services in use', value: usedMiB, ...memory },
+        { label: 'until a new node was used, all services in use', value: lastMs, ...change },
+        {
+          label: 'resident memory at the end',
           value: lastMiB,
           ...memory,
           detail: `${((heapUsed + external) / MIB).toFixed(0)} after garbage collection, without code`,

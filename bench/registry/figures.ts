@@ -3,7 +3,7 @@ import { listFailures } from './load.ts'
 
 /** A figure of a scenario. */
 export interface Figure {
-  readonly what: string
+  readonly label: string
   readonly value: number
   readonly unit: 'ms' | 's' | 'MiB' | 'requests' | 'nodes' | '%' | '' | 'per second'
   /** Upper limit. */
@@ -22,11 +22,11 @@ export interface Outcome {
 }
 
 /** Number of failed requests of a load, by outcome. @param atMost upper limit */
-export function toFailures(what: string, result: LoadResult, atMost?: number): Figure {
+export function toFailures(label: string, result: LoadResult, atMost?: number): Figure {
   const failures = listFailures(result)
   const detail = Object.entries(failures).map(([kind, count]) => `${kind}: ${count}`)
   return {
-    what: `${what}, of ${result.sent} requests`,
+    label: `${label}, of ${result.sent} requests`,
     value: Object.values(failures).reduce((sum, count) => sum + count, 0),
     unit: 'requests',
     ...(atMost !== undefined && { atMost }),
@@ -46,12 +46,12 @@ export function isWithinLimit({
 /** Formats figures as a Markdown table. */
 export function formatFigures(figures: readonly Figure[]): string {
   const lines = figures.map((figure) => {
-    const { what, value, unit, atMost, least, detail } = figure
+    const { label, value, unit, atMost, least, detail } = figure
     const text = Number.isNaN(value) ? 'never' : `${formatValue(value)} ${unit}`.trim()
     const limit =
       atMost !== undefined ? `<= ${atMost}` : least !== undefined ? `>= ${formatValue(least)}` : ''
     const verdict = isWithinLimit(figure) ? '' : ' **missed**'
-    return `| ${what} | ${text}${detail === undefined ? '' : ` (${detail})`} | ${limit}${verdict} |`
+    return `| ${label} | ${text}${detail === undefined ? '' : ` (${detail})`} | ${limit}${verdict} |`
   })
   return `${['| what | figure | limit |', '|---|--:|--:|', ...lines].join('\n')}\n`
 }

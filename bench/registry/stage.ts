@@ -74,7 +74,7 @@ export function toText({ host, port }: { readonly host?: string; readonly port: 
 /** Starts a stage, waits until all services respond through the gateway, runs `play`, and stops everything. */
 export async function onStage<T>(
   { registry: text, gatewayRegistry = text, services: count, ...options }: StageOptions,
-  play: (stage: Stage) => Promise<T>,
+  run: (stage: Stage) => Promise<T>,
 ): Promise<T> {
   const closers: (() => Promise<unknown>)[] = []
   try {
@@ -93,7 +93,7 @@ export async function onStage<T>(
     await waitForResponse(url, ({ pid }) => missing.delete(pid) && missing.size === 0)
     const lateUrl = `http://${gateway.address}/late/bench/where`
     const [knownEntry] = await registry.getService(KNOWN)
-    return await play({ gateway, services, registry, knownEntry: knownEntry!, url, lateUrl })
+    return await run({ gateway, services, registry, knownEntry: knownEntry!, url, lateUrl })
   } finally {
     for (const end of closers.reverse()) await end()
   }

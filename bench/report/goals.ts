@@ -1,7 +1,7 @@
 /** A measured figure with its goal. */
 export interface Goal {
   /** Description with unit, such as `lmdb (os), reads/s`. */
-  readonly what: string
+  readonly label: string
   readonly value: number
   /** @default no bound */
   readonly atLeast?: number
@@ -16,11 +16,11 @@ export function compareGoals(goals: readonly Goal[]): {
 } {
   let passed = true
   const lines = goals.map(
-    ({ what, value, atLeast = Number.NEGATIVE_INFINITY, atMost = Number.POSITIVE_INFINITY }) => {
+    ({ label, value, atLeast = Number.NEGATIVE_INFINITY, atMost = Number.POSITIVE_INFINITY }) => {
       const isWithinLimit = value >= atLeast && value <= atMost
       if (!isWithinLimit) passed = false
       const bound = Number.isFinite(atLeast) ? `at least ${atLeast}` : `at most ${atMost}`
-      return `${isWithinLimit ? 'ok  ' : 'FAIL'} ${what}: ${value}, ${bound}`
+      return `${isWithinLimit ? 'ok  ' : 'FAIL'} ${label}: ${value}, ${bound}`
     },
   )
   return { lines, passed }

@@ -4,13 +4,24 @@ import { readOrigin, writeResult } from '../http/results.ts'
 export type Row = Readonly<Record<string, string | number>>
 
 /** Prints results and writes them to `bench/results`. */
-export function reportRows(name: string, title: string, how: string, rows: readonly Row[]): void {
-  process.stdout.write(`${how}\n`)
+export function reportRows(
+  name: string,
+  title: string,
+  conditions: string,
+  rows: readonly Row[],
+): void {
+  process.stdout.write(`${conditions}\n`)
   console.table(rows)
   const { machine, ...origin } = readOrigin(`npm run bench ${name} --`, 'none')
   // The benchmarks that use this function do not pin processors.
-  const here = { ...origin, machine: { ...machine, pinned: false } }
-  const path = writeResult(name, title, here, { how, rows }, `${how}.\n\n${formatRows(rows)}`)
+  const localOrigin = { ...origin, machine: { ...machine, pinned: false } }
+  const path = writeResult(
+    name,
+    title,
+    localOrigin,
+    { conditions, rows },
+    `${conditions}.\n\n${formatRows(rows)}`,
+  )
   process.stdout.write(`Written to ${path}.md and .json\n`)
 }
 

@@ -29,7 +29,7 @@ export async function runHttp2Load(
   let retried = 0
   let connections = 0
 
-  function sessionOf(index: number): ClientHttp2Session {
+  function getSession(index: number): ClientHttp2Session {
     const existing = sessions[index]
     if (existing !== undefined && !existing.closed && !existing.destroyed) return existing
     connections++
@@ -44,9 +44,9 @@ export async function runHttp2Load(
 
   async function sendOne(n: number): Promise<string> {
     const { pathname } = new URL(urls[n % urls.length]!)
-    let outcome = await request(sessionOf(n % CONNECTIONS), pathname)
+    let outcome = await request(getSession(n % CONNECTIONS), pathname)
     for (; outcome === REFUSED; retried++)
-      outcome = await request(sessionOf(n % CONNECTIONS), pathname)
+      outcome = await request(getSession(n % CONNECTIONS), pathname)
     return outcome
   }
 
@@ -64,8 +64,8 @@ function request(session: ClientHttp2Session, path: string): Promise<string> {
       status = String(head[':status'])
     })
     stream.on('error', ({ code, message }: NodeJS.ErrnoException) => {
-      const isRefused = stream.rstCode === constants.NGHTTP2_REFUSED_STREAM
-      resolve(isRefused ? REFUSED : (code ?? message))
+      const isRejected = stream.rstCode === constants.NGHTTP2_REFUSED_STREAM
+      resolve(isRejected ? REFUSED : (code ?? message))
     })
     stream.on('close', () => resolve(status))
     stream.resume()

@@ -55,7 +55,7 @@ export async function measureRestarts(options: RestartOptions): Promise<Restarts
   ])
   const stop = new AbortController()
   try {
-    const { url, http2: http2Url = url } = await gateway.until('gateway ready')
+    const { url, http2: http2Url = url } = await gateway.waitForMessage('gateway ready')
     const hello = `${url}/greeter/hello`
     const mixed = Array.from(
       { length: 10 },
@@ -84,7 +84,7 @@ export async function measureRestarts(options: RestartOptions): Promise<Restarts
     for (let n = 0; n < restarts; n++) {
       const startMs = performance.now()
       gateway.restart()
-      await gateway.until('new workers are serving; old workers finish their requests')
+      await gateway.waitForMessage('new workers are serving; old workers finish their requests')
       tookMs.push(performance.now() - startMs)
     }
     stop.abort()
@@ -133,7 +133,7 @@ function startGateway(words: readonly string[]) {
 
   return {
     /** Waits for the next log line with this message and returns its fields. */
-    async until(message: string): Promise<Record<string, unknown>> {
+    async waitForMessage(message: string): Promise<Record<string, unknown>> {
       for (;;) {
         for (; read < lines.length; ) {
           const line = lines[read++]!

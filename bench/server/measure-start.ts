@@ -41,14 +41,14 @@ export async function measureStart(words: readonly string[], path: string): Prom
   }
 }
 
-/** Goals for starting `mx server`. @param mostMs time limit on this machine. */
+/** Goals for starting `mx server`. @param maxMs time limit on this machine. */
 export function toStartGoals(
   label: string,
   { readyMs, megabytes }: Start,
-  mostMs: number = READY_MS,
+  maxMs: number = READY_MS,
 ): readonly Goal[] {
   return [
-    { what: `${label}, ready after ms`, value: Math.round(readyMs), atMost: mostMs },
-    { what: `${label}, MB`, value: Math.round(megabytes), atMost: MEGABYTES },
+    { label: `${label}, ready after ms`, value: Math.round(readyMs), atMost: maxMs },
+    { label: `${label}, MB`, value: Math.round(megabytes), atMost: MEGABYTES },
   ]
 }

@@ -36,7 +36,7 @@ export interface FloodFigures {
 const MIB = 1024 * 1024
 const GET_EVERY_MS = 20
 const WARM_UP_PIECES = 64
-const ANYWHERE: Cores = []
+const ANY_CORE: Cores = []
 
 /** Starts a gateway, floods it, and measures concurrent GETs. */
 export async function measureFlood(flood: Flood): Promise<FloodFigures> {
@@ -44,7 +44,7 @@ export async function measureFlood(flood: Flood): Promise<FloodFigures> {
   const backendPort = await findPort()
   const backend = startProgram(
     toNodeCommand('slow-backends/backend', String(backendPort)),
-    ANYWHERE,
+    ANY_CORE,
   )
   await waitUntilOpen(backend, backendPort)
   const port = await findPort()
@@ -55,7 +55,7 @@ export async function measureFlood(flood: Flood): Promise<FloodFigures> {
       ...['--access_log=off', '--log_level=error', '--backend', `b=127.0.0.1:${backendPort}`],
       ...(process.env['BENCH_FLAGS']?.split(' ') ?? []),
     ),
-    ANYWHERE,
+    ANY_CORE,
   )
   const url = `http://127.0.0.1:${port}/b/prompt`
   try {
@@ -66,7 +66,7 @@ export async function measureFlood(flood: Flood): Promise<FloodFigures> {
         'slow-backends/flood',
         ...[String(port), kind, String(count), `/b/${pace}`, String(mib)],
       ),
-      ANYWHERE,
+      ANY_CORE,
     )
     const startMs = performance.now()
     const times: number[] = []

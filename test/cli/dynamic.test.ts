@@ -58,9 +58,9 @@ async function expect(
   [status, stdout, stderr]: readonly [number, string | RegExp, (string | RegExp)?],
   input?: string,
 ): Promise<void> {
-  const ran = await server.mx(args, input)
+  const result = await server.mx(args, input)
   const expected = { code: status, stdout, stderr: stderr ?? '' }
-  t.match(ran, expected, args.join(' '))
+  t.match(result, expected, args.join(' '))
 }
 
 const HELLO = '{\n\t"message": "Hello John"\n}\n'
@@ -102,8 +102,8 @@ t.test('a stream prints one JSON document per line', async (t) => {
 })
 
 t.test('a stream ends with status 0 on Ctrl-C', async (t) => {
-  const { child, until, ended } = server.start('helloworld', 'count', '--to=1000000000')
-  await until(/"n":1}/)
+  const { child, waitUntil, ended } = server.start('helloworld', 'count', '--to=1000000000')
+  await waitUntil(/"n":1}/)
   child.kill('SIGINT')
   t.equal(await ended, 0)
 })
@@ -116,23 +116,23 @@ t.test('a field takes precedence over a global flag of the same name', async (t)
 })
 
 t.test('unknown commands, endpoints and flags are reported with a suggestion', async (t) => {
-  const see = "Please refer to 'mx --help'\n"
+  const hint = "Please refer to 'mx --help'\n"
   await expect(
     t,
     ['helowrld'],
-    [1, '', `mx: Unrecognized mx command: helowrld. Did you mean helloworld? ${see}`],
+    [1, '', `mx: Unrecognized mx command: helowrld. Did you mean helloworld? ${hint}`],
   )
   await expect(
     t,
     ['servr'],
-    [1, '', `mx: Unrecognized mx command: servr. Did you mean server? ${see}`],
+    [1, '', `mx: Unrecognized mx command: servr. Did you mean server? ${hint}`],
   )
   await expect(
     t,
     ['billing', 'list'],
-    [1, '', `mx: Unrecognized mx command: billing. No service of this name is registered. ${see}`],
+    [1, '', `mx: Unrecognized mx command: billing. No service of this name is registered. ${hint}`],
   )
-  await expect(t, ['../x'], [1, '', `mx: Unrecognized mx command: ../x. ${see}`])
+  await expect(t, ['../x'], [1, '', `mx: Unrecognized mx command: ../x. ${hint}`])
   await expect(t, ['helloworld', 'cal'], [5, '', /did you mean call\?\n$/])
   await expect(
     t,

@@ -23,8 +23,8 @@ t.test('a program mx-<word> on PATH runs as a command with its arguments', async
 
 t.test('a signal is forwarded to the program, and its exit status is returned', async (t) => {
   install('mx-wait', "trap 'exit 7' TERM; echo ready; while :; do sleep 0.05; done")
-  const { child, until, ended } = startMx(['wait'], { cwd, env: { PATH } })
-  await until(/ready/)
+  const { child, waitUntil, ended } = startMx(['wait'], { cwd, env: { PATH } })
+  await waitUntil(/ready/)
   child.kill('SIGTERM')
   t.equal(await ended, 7)
 })

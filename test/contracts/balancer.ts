@@ -64,9 +64,9 @@ export function testBalancer(t: Test, name: string, balance: BalanceOptions): vo
 
   t.test(`${name}: skips tried nodes while others remain`, async () => {
     fc.assert(
-      fc.property(weights, fc.nat(), fc.integer(), (weights, which, seed) => {
+      fc.property(weights, fc.nat(), fc.integer(), (weights, index, seed) => {
         const upstream = makeUpstream(weights, { balance, randomBits: createRandomBits(seed) })
-        const tried = upstream.nodes[which % weights.length]!
+        const tried = upstream.nodes[index % weights.length]!
         for (let i = 0; i < 200; i++) {
           const node = upstream.pick(requests[i % requests.length]!, tried)
           if (node === tried || node === undefined) return false

@@ -21,13 +21,13 @@ export function testBroker(t: Test, create: () => Maybe<Broker>): void {
     const received: string[][] = [[], [], []]
     for (const texts of received) {
       await broker.subscribe(TOPIC, (message) => {
-        texts.push(textOf(message))
+        texts.push(getText(message))
       })
     }
     await Promise.all(
       ['one', 'two', 'three'].map(async (text) => broker.publish(TOPIC, toMessage(text))),
     )
-    await until(() => received.every((texts) => texts.length >= 3))
+    await waitUntil(() => received.every((texts) => texts.length >= 3))
     for (const texts of received) t.same(texts.toSorted(), ['one', 'three', 'two'])
   })
 
@@ -35,13 +35,13 @@ export function testBroker(t: Test, create: () => Maybe<Broker>): void {
     const broker = await open(t)
     const received: string[] = []
     await broker.subscribe(TOPIC, (message) => {
-      received.push(textOf(message))
+      received.push(getText(message))
     })
     for (const topic of ['orders', 'go.mx.api', `${TOPIC}.eu`, 'GO.mx.api.orders', 'constructor']) {
       await broker.publish(topic, toMessage(topic))
     }
     await broker.publish(TOPIC, toMessage('mine'))
-    await until(() => received.length > 0)
+    await waitUntil(() => received.length > 0)
     t.same(received, ['mine'])
   })
 
@@ -50,10 +50,10 @@ export function testBroker(t: Test, create: () => Maybe<Broker>): void {
     await broker.publish(TOPIC, toMessage('before'))
     const received: string[] = []
     await broker.subscribe(TOPIC, (message) => {
-      received.push(textOf(message))
+      received.push(getText(message))
     })
     await broker.publish(TOPIC, toMessage('after'))
-    await until(() => received.length > 0)
+    await waitUntil(() => received.length > 0)
     t.same(received, ['after'])
   })
 
@@ -68,7 +68,7 @@ export function testBroker(t: Test, create: () => Maybe<Broker>): void {
     await broker.publish(TOPIC, { headers, body: bytes })
     bytes.fill(0)
     await broker.publish(TOPIC, { headers: {}, body: new Uint8Array(0) })
-    await until(() => received.length >= 2)
+    await waitUntil(() => received.length >= 2)
     const [full, empty] = received.toSorted((a, b) => b.body.length - a.body.length)
     t.same(userHeaders(full!), headers)
     t.same(
@@ -87,7 +87,7 @@ export function testBroker(t: Test, create: () => Maybe<Broker>): void {
         await broker.subscribe(
           TOPIC,
           (message) => {
-            texts.push(textOf(message))
+            texts.push(getText(message))
           },
           { queue },
         )
@@ -95,12 +95,12 @@ export function testBroker(t: Test, create: () => Maybe<Broker>): void {
     }
     const single: string[] = []
     await broker.subscribe(TOPIC, (message) => {
-      single.push(textOf(message))
+      single.push(getText(message))
     })
     const texts = Array.from({ length: 200 }, (_, i) => `n${i}`)
     for (const text of texts) await broker.publish(TOPIC, toMessage(text))
     const { billing, mail } = members
-    await until(() =>
+    await waitUntil(() =>
       [billing!.flat(), mail!.flat(), single].every(({ length }) => length >= texts.length),
     )
     for (const received of [billing!.flat(), mail!.flat(), single]) {
@@ -117,14 +117,14 @@ export function testBroker(t: Test, create: () => Maybe<Broker>): void {
       await broker.subscribe(
         topic,
         (message) => {
-          received.push(`${topic} ${textOf(message)}`)
+          received.push(`${topic} ${getText(message)}`)
         },
         { queue: 'mail' },
       )
     }
     await broker.publish(TOPIC, toMessage('1'))
     await broker.publish('users', toMessage('2'))
-    await until(() => received.length >= 2)
+    await waitUntil(() => received.length >= 2)
     t.same(received.toSorted(), [`${TOPIC} 1`, 'users 2'])
   })
 
@@ -135,20 +135,20 @@ export function testBroker(t: Test, create: () => Maybe<Broker>): void {
       broker.subscribe(
         TOPIC,
         (message) => {
-          received.push(`${name} ${textOf(message)}`)
+          received.push(`${name} ${getText(message)}`)
         },
         { queue: 'mail' },
       )
-    const leaveFirst = await join('first')
-    const leaveSecond = await join('second')
-    await leaveFirst()
+    const unsubscribeFirst = await join('first')
+    const unsubscribeSecond = await join('second')
+    await unsubscribeFirst()
     for (const text of ['1', '2', '3']) await broker.publish(TOPIC, toMessage(text))
-    await until(() => received.length >= 3)
+    await waitUntil(() => received.length >= 3)
     t.same(received.toSorted(), ['second 1', 'second 2', 'second 3'])
-    await leaveSecond()
+    await unsubscribeSecond()
     await join('third')
     await broker.publish(TOPIC, toMessage('4'))
-    await until(() => received.length >= 4)
+    await waitUntil(() => received.length >= 4)
     t.equal(received.at(-1), 'third 4')
   })
 
@@ -158,17 +158,17 @@ export function testBroker(t: Test, create: () => Maybe<Broker>): void {
       const broker = await open(t)
       const received: string[] = []
       const handler = (message: Message): void => {
-        received.push(textOf(message))
+        received.push(getText(message))
       }
       const stop = await broker.subscribe(TOPIC, handler)
       await broker.subscribe(TOPIC, handler)
       await broker.publish(TOPIC, toMessage('both'))
-      await until(() => received.length >= 2)
+      await waitUntil(() => received.length >= 2)
       await stop()
       await stop()
       await broker.publish(TOPIC, toMessage('one'))
       await broker.publish(TOPIC, toMessage('last'))
-      await until(() => received.includes('last'))
+      await waitUntil(() => received.includes('last'))
       t.same(received, ['both', 'both', 'one', 'last'])
     },
   )
@@ -185,11 +185,11 @@ export function testBroker(t: Test, create: () => Maybe<Broker>): void {
       })
       await broker.subscribe(TOPIC, () => Promise.reject(fault), { queue: 'mail' })
       await broker.subscribe(TOPIC, (message) => {
-        received.push(textOf(message))
+        received.push(getText(message))
       })
       await broker.publish(TOPIC, toMessage('1'))
       await broker.publish(TOPIC, toMessage('2'))
-      await until(() => received.length >= 2 && errors.length >= 4)
+      await waitUntil(() => received.length >= 2 && errors.length >= 4)
       t.same(received.toSorted(), ['1', '2'])
       const events = errors.map(([{ topic, queue }, error]) => [topic, queue, error === fault])
       t.same(
@@ -219,7 +219,7 @@ export function testBroker(t: Test, create: () => Maybe<Broker>): void {
       })
       for (let i = 1; i <= 100; i++) {
         await broker.publish(TOPIC, toMessage(String(i)))
-        await until(() => fast === i)
+        await waitUntil(() => fast === i)
       }
       t.equal(slow, 1, 'it still handles the first message')
       t.equal(broker.dropped, 100 - 1 - 10, 'ten messages are pending')
@@ -229,17 +229,17 @@ export function testBroker(t: Test, create: () => Maybe<Broker>): void {
         'the first drop is reported immediately',
       )
       for (let n = 1; n <= 11; n++) {
-        await until(() => slow === n)
+        await waitUntil(() => slow === n)
         release.shift()!()
       }
-      await until(() => drops.length > 1)
+      await waitUntil(() => drops.length > 1)
       t.same(
         drops[1],
         [{ topic: TOPIC, queue: undefined }, 88],
         'the other drops are reported once the subscriber has caught up',
       )
       await broker.publish(TOPIC, toMessage('more'))
-      await until(() => slow === 12)
+      await waitUntil(() => slow === 12)
       t.equal(broker.dropped, 89)
       release.shift()!()
     },
@@ -257,7 +257,7 @@ export function testBroker(t: Test, create: () => Maybe<Broker>): void {
     })
     for (let i = 1; i <= 100; i++) {
       await broker.publish(TOPIC, toMessage(String(i)))
-      await until(() => fast === i)
+      await waitUntil(() => fast === i)
     }
     t.match(ends, [{ code: 503, id: 'broker', message: /too slow; its subscription has ended/ }])
     t.equal(broker.ended, 1)
@@ -268,7 +268,7 @@ export function testBroker(t: Test, create: () => Maybe<Broker>): void {
     const broker = await open(t)
     const received: string[] = []
     const stop = await broker.subscribe(TOPIC, (message) => {
-      received.push(textOf(message))
+      received.push(getText(message))
     })
     await broker.publish(TOPIC, toMessage('1'))
     await broker.close?.()
@@ -290,7 +290,7 @@ function toMessage(text: string): Message {
   return { headers: { 'content-type': 'text/plain' }, body: Buffer.from(text) }
 }
 
-function textOf({ body }: Message): string {
+function getText({ body }: Message): string {
   return Buffer.from(body).toString()
 }
 
@@ -300,7 +300,7 @@ function userHeaders({ headers }: Message): object {
 }
 
 /** Waits for messages that a remote broker may deliver a little later. */
-async function until(condition: () => boolean): Promise<void> {
+async function waitUntil(condition: () => boolean): Promise<void> {
   const endMs = performance.now() + 5000
   while (!condition()) {
     if (performance.now() > endMs) throw new Error('did not happen within 5 s')

@@ -6,7 +6,7 @@ import { findMetadata } from '../../core/rpc/metadata.ts'
 import { ServiceError } from '../../sdk/errors.ts'
 import { Echo, Sink, Source } from '../fixtures/call-streams.ts'
 import { keepAlive } from '../fixtures/keep-alive.ts'
-import { tick, until } from '../fixtures/raw-backend.ts'
+import { tick, waitUntil } from '../fixtures/raw-backend.ts'
 import { createTracker, RecordedCall } from '../fixtures/rpc.ts'
 
 /** A call transport between a caller and a dispatcher. */
@@ -25,10 +25,10 @@ const BYTES = Buffer.from(Array.from({ length: 256 }, (_, i) => i))
 /** Contract of call transports (docs/protocol.md). */
 export function testCalls(t: Test, { open, isFast, maxBuffered }: CallPath): void {
   t.test('contract: transfers names, metadata, body and response unchanged', async (t) => {
-    const seen: Pick<IncomingCall, 'service' | 'endpoint' | 'metadata'>[] = []
+    const received: Pick<IncomingCall, 'service' | 'endpoint' | 'metadata'>[] = []
     const caller = await open(t, (call) => {
       const { service, endpoint, metadata } = call
-      seen.push({ service, endpoint, metadata })
+      received.push({ service, endpoint, metadata })
       call.reply('content-type: application/x-own\r\nx-two: 1\r\nx-two: \xe4\r\n', call.body)
     })
     const call = new RecordedCall({
@@ -39,9 +39,9 @@ export function testCalls(t: Test, { open, isFast, maxBuffered }: CallPath): voi
     const replies: [string, Buffer][] = []
     call.onReply = (metadata, body) => replies.push([metadata, Buffer.from(body)])
     caller.call(call)
-    await until(() => replies.length === 1)
-    t.match(seen, [{ service: SERVICE, endpoint: 'A.B' }])
-    const { metadata } = seen[0]!
+    await waitUntil(() => replies.length === 1)
+    t.match(received, [{ service: SERVICE, endpoint: 'A.B' }])
+    const { metadata } = received[0]!
     t.equal(findMetadata(metadata, 'content-type'), 'image/png')
     t.equal(findMetadata(metadata, 'mx-namespace'), 'shop')
     t.equal(findMetadata(metadata, 'x-one'), 'J\xc3\xb6rg, b')
@@ -65,7 +65,7 @@ export function testCalls(t: Test, { open, isFast, maxBuffered }: CallPath): voi
     })
     const call = new RecordedCall({ endpoint: 'A.Fail' })
     caller.call(call)
-    await until(() => call.error !== undefined)
+    await waitUntil(() => call.error !== undefined)
     const { id, code, message, repeatable } = call.error!
     t.strictSame([id, code, message, repeatable], ['own', 429, 'no \u{1f600}', false])
     t.strictSame(call.error!.headers?.slice(0, 4), headers)
@@ -101,13 +101,13 @@ export function testCalls(t: Test, { open, isFast, maxBuffered }: CallPath): voi
     const caller = await open(t, dispatch)
     const call = new RecordedCall({ stream: true })
     caller.call(call)
-    await until(() => calls.length === 1)
+    await waitUntil(() => calls.length === 1)
     calls[0]!.start('x-one: 1\r\n')
     if (!isFast) calls[0]!.sendData('1')
-    await until(() => call.events.length > 0)
+    await waitUntil(() => call.events.length > 0)
     t.match(call.events[0], /^start .*x-one: 1/)
     calls[0]!.endData()
-    await until(() => call.carrier === undefined)
+    await waitUntil(() => call.carrier === undefined)
   })
 
   t.test('contract: transfers bodies of 16 MiB', async (t) => {
@@ -127,7 +127,7 @@ export function testCalls(t: Test, { open, isFast, maxBuffered }: CallPath): voi
       call.onReply = (_, answer) => check(answer)
       call.onData = check
       caller.call(call)
-      await until(() => call.carrier === undefined)
+      await waitUntil(() => call.carrier === undefined)
       t.ok(same, endpoint)
     }
   })
@@ -146,7 +146,7 @@ export function testCalls(t: Test, { open, isFast, maxBuffered }: CallPath): voi
       caller.call(call)
       return call
     })
-    await until(() => caller.pending === 0)
+    await waitUntil(() => caller.pending === 0)
     let invalid = 0
     for (const [i, { events, stream }] of calls.entries()) {
       const text = events.filter((event) => !event.startsWith('start ')).join(' ')
@@ -164,14 +164,14 @@ export function testCalls(t: Test, { open, isFast, maxBuffered }: CallPath): voi
     for (const stream of [false, true]) {
       const call = new RecordedCall({ stream })
       caller.call(call)
-      await until(() => calls.length === (stream ? 2 : 1))
+      await waitUntil(() => calls.length === (stream ? 2 : 1))
       if (stream) {
         calls[1]!.sendData('1')
-        await until(() => call.events.at(-1) === 'data 1')
+        await waitUntil(() => call.events.at(-1) === 'data 1')
       }
       call.cancel()
     }
-    await until(() => events.every((of) => of.length > 0))
+    await waitUntil(() => events.every((of) => of.length > 0))
     t.strictSame(events, [['cancel cancel'], ['cancel cancel']])
     t.equal(caller.pending, 0)
   })
@@ -188,15 +188,15 @@ export function testCalls(t: Test, { open, isFast, maxBuffered }: CallPath): voi
       t.match(late, [/^(lost timeout|fail 408 helloworld: )/])
       const { timeoutMs } = calls[0]!
       t.ok(timeoutMs > 0 && timeoutMs <= 250, `${timeoutMs} ms`)
-      await until(() => events[0]!.length > 0)
+      await waitUntil(() => events[0]!.length > 0)
       t.match(events[0], [/^cancel (timeout|cancel)$/])
-      await until(() => deadlines.size === before)
+      await waitUntil(() => deadlines.size === before)
       const call = new RecordedCall()
       caller.call(call)
-      await until(() => calls.length === 2)
+      await waitUntil(() => calls.length === 2)
       t.equal(calls[1]!.timeoutMs, 0, 'absent if none was set')
       calls[1]!.reply('', '')
-      await until(() => call.events.length === 1)
+      await waitUntil(() => call.events.length === 1)
     },
   )
 
@@ -210,7 +210,7 @@ export function testCalls(t: Test, { open, isFast, maxBuffered }: CallPath): voi
     })
     const sink = new Sink({ endpoint: 'A.Stream', stream: true })
     caller.call(sink)
-    await until(() => source !== undefined && source.refused > 0 && sink.received > 0)
+    await waitUntil(() => source !== undefined && source.rejectedCount > 0 && sink.received > 0)
     await quiet(() => source!.next)
     t.ok(source!.next <= maxBuffered, `${source!.next} bodies are pending`)
     t.match(
@@ -244,10 +244,10 @@ export function testCalls(t: Test, { open, isFast, maxBuffered }: CallPath): voi
     const bodies = ['1', '', 'three']
     for (const body of bodies) while (!call.sendData(body)) await tick()
     call.endData()
-    await until(() => events[0]?.length === 4)
+    await waitUntil(() => events[0]?.length === 4)
     t.strictSame(events[0], ['data 1', 'data ', 'data three', 'end'])
     calls[0]!.reply('', 'all')
-    await until(() => call.events.some((event) => event.startsWith('reply')))
+    await waitUntil(() => call.events.some((event) => event.startsWith('reply')))
     t.equal(call.events.at(-1), 'reply "" all')
   })
 
@@ -314,16 +314,16 @@ export function testCalls(t: Test, { open, isFast, maxBuffered }: CallPath): voi
     }
     caller.call(call)
     call.onCredit()
-    await until(() => calls.length === 1)
+    await waitUntil(() => calls.length === 1)
     await quiet(() => sent)
     t.ok(sent <= maxBuffered, `${sent} bodies are pending`)
-    const seen = events[0]!.length
-    t.ok(seen > 0 && seen < sent + 1)
-    for (let i = 0; i < seen; i++) calls[0]!.consumed(500)
+    const receivedCount = events[0]!.length
+    t.ok(receivedCount > 0 && receivedCount < sent + 1)
+    for (let i = 0; i < receivedCount; i++) calls[0]!.consumed(500)
     const before = sent
-    await until(() => sent > before)
+    await waitUntil(() => sent > before)
     call.cancel()
-    await until(() => events[0]!.at(-1) === 'cancel cancel')
+    await waitUntil(() => events[0]!.at(-1) === 'cancel cancel')
   })
 }
 
@@ -334,7 +334,7 @@ async function settle(caller: Caller, fields: Partial<RecordedCall>): Promise<st
     if (event.startsWith('data ')) call.consumed(event.length - 5)
   }
   caller.call(call)
-  await until(() => call.carrier === undefined)
+  await waitUntil(() => call.carrier === undefined)
   return call.events
 }
 

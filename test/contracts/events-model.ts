@@ -261,7 +261,7 @@ class Run {
     }
   }
 
-  async #settle(what: 'ack' | 'nack', index: number): Promise<void> {
+  async #settle(name: 'ack' | 'nack', index: number): Promise<void> {
     const result = pick(this.#deliveries, index)
     if (result === undefined) return
     const { delivery, owner, attempt } = result
@@ -269,7 +269,7 @@ class Run {
     const { sequence } = delivery.event
     const isLeased =
       group.pending.get(sequence) === owner && group.attempts.get(sequence) === attempt
-    if (what === 'ack') {
+    if (name === 'ack') {
       await delivery.ack()
       group.done.add(sequence)
       group.pending.delete(sequence)
@@ -378,7 +378,7 @@ function pick<T>(list: readonly T[], index: number): T | undefined {
   return list[index % list.length]
 }
 
-function check(what: string, result: unknown, expected: unknown): void {
+function check(name: string, result: unknown, expected: unknown): void {
   if (JSON.stringify(result) !== JSON.stringify(expected))
-    throw new Error(`${what}: ${JSON.stringify(result)}, not ${JSON.stringify(expected)}`)
+    throw new Error(`${name}: ${JSON.stringify(result)}, not ${JSON.stringify(expected)}`)
 }

@@ -13,7 +13,7 @@ import type {
   TopicState,
 } from '../../core/contracts/events.ts'
 import type { Maybe } from '../../lib/async/maybe.ts'
-import { until } from '../fixtures/raw-backend.ts'
+import { waitUntil } from '../fixtures/raw-backend.ts'
 
 /** An empty event store to test. */
 export interface EventsSubject {
@@ -66,8 +66,8 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
     )
     t.same(await append(adapter, ORDERS, ['c', 'd']), [3, 4])
     t.same(await append(adapter, OTHER, ['y']), [2])
-    t.same(textsOf(await readAll(adapter, ORDERS)), ['a', 'b', 'c', 'd'])
-    t.same(textsOf(await readAll(adapter, OTHER)), ['x', 'y'])
+    t.same(listTexts(await readAll(adapter, ORDERS)), ['a', 'b', 'c', 'd'])
+    t.same(listTexts(await readAll(adapter, OTHER)), ['x', 'y'])
   })
 
   t.test('contract: reads an event as it was appended', async (t) => {
@@ -106,7 +106,7 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
       await append(adapter, ORDERS, texts),
       texts.map((_, i) => i + 1),
     )
-    t.same(textsOf(await readAll(adapter, ORDERS)), texts)
+    t.same(listTexts(await readAll(adapter, ORDERS)), texts)
   })
 
   t.test(
@@ -116,7 +116,7 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
       await append(adapter, ORDERS, ['aa', 'bb', 'cc', 'dd', 'ee'])
       const read = async (range: Partial<EventRange>) => {
         const { events, next } = await adapter.read(ORDERS, { ...ALL, ...range })
-        return [...textsOf(events), next]
+        return [...listTexts(events), next]
       }
       t.same(await read({ from: 3 }), ['cc', 'dd', 'ee', undefined])
       t.same(await read({ limit: 2 }), ['aa', 'bb', 3])
@@ -134,7 +134,7 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
       const { adapter } = await open(t)
       await appendAt(adapter, ORDERS, [10, 30, 20, 50, 40, 60, 5])
       const since = async (sinceMs: number) =>
-        textsOf(await readAll(adapter, ORDERS, { sinceMs })).map(Number)
+        listTexts(await readAll(adapter, ORDERS, { sinceMs })).map(Number)
       t.same(await since(0), [10, 30, 20, 50, 40, 60, 5])
       t.same(await since(20), [30, 20, 50, 40, 60])
       t.same(await since(40), [50, 40, 60])
@@ -166,7 +166,7 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
     t.same(await list('a'), expected.slice(0, 3))
     t.same(await list('none'), [])
     t.same(
-      textsOf(await readAll(adapter, { namespace: 'b', topic: 'z' })),
+      listTexts(await readAll(adapter, { namespace: 'b', topic: 'z' })),
       [],
       'no topics in other namespaces',
     )
@@ -180,12 +180,12 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
     const live = await join(t, adapter, {})
     const ahead = await join(t, adapter, { start: { sequence: 5 } })
     await append(adapter, ORDERS, ['d', 'e'])
-    t.same(await take(all, 5), ['a', 'b', 'c', 'd', 'e'])
-    t.same(await take(some, 3), ['c', 'd', 'e'])
-    t.same(await take(live, 2), ['d', 'e'])
-    t.same(await take(ahead, 1), ['e'])
+    t.same(await receive(all, 5), ['a', 'b', 'c', 'd', 'e'])
+    t.same(await receive(some, 3), ['c', 'd', 'e'])
+    t.same(await receive(live, 2), ['d', 'e'])
+    t.same(await receive(ahead, 1), ['e'])
     await append(adapter, ORDERS, ['f'])
-    for (const member of [all, some, live, ahead]) t.same(await take(member, 1), ['f'])
+    for (const member of [all, some, live, ahead]) t.same(await receive(member, 1), ['f'])
   })
 
   t.test('contract: starts a group at a time', async (t) => {
@@ -196,13 +196,13 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
     ] as const) {
       await appendAt(adapter, topic, [10, 30, 20, 40])
       const since = await join(t, adapter, { ackWaitMs, start: { sinceMs: 20 } }, topic)
-      t.same(await take(since, 3), ['30', '20', '40'])
+      t.same(await receive(since, 3), ['30', '20', '40'])
       const both = await join(t, adapter, { ackWaitMs, start: { sequence: 3, sinceMs: 30 } }, topic)
-      t.same(await take(both, 1), ['40'])
+      t.same(await receive(both, 1), ['40'])
       const future = await join(t, adapter, { ackWaitMs, start: { sinceMs: 100 } }, topic)
       await appendAt(adapter, topic, [15, 100, 50])
-      t.same(await take(future, 1), ['100'], 'later events are skipped, too')
-      t.same(await take(since, 2), ['100', '50'])
+      t.same(await receive(future, 1), ['100'], 'later events are skipped, too')
+      t.same(await receive(since, 2), ['100', '50'])
     }
   })
 
@@ -210,7 +210,7 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
     const { adapter } = await open(t)
     for (const ackWaitMs of [undefined, LONG_MS]) {
       const member = await join(t, adapter, { ackWaitMs })
-      const pulling = take(member, 1)
+      const pulling = receive(member, 1)
       await append(adapter, ORDERS, ['a'])
       t.same(await pulling, ['a'])
     }
@@ -248,27 +248,30 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
     const texts = Array.from({ length: 100 }, (_, i) => String(i))
     await append(adapter, ORDERS, texts)
     await append(adapter, OTHER, ['x'])
-    const got: string[][] = [[], []]
+    const received: string[][] = [[], []]
     await Promise.all(
       [one, two].map(async (member, index) => {
-        while (got[0]!.length + got[1]!.length < texts.length) {
-          const pulled = await Promise.race([member.pull(7, UNLIMITED), isFull(got, texts.length)])
-          for (const delivery of pulled) got[index]!.push(textOf(delivery.event))
+        while (received[0]!.length + received[1]!.length < texts.length) {
+          const pulled = await Promise.race([
+            member.pull(7, UNLIMITED),
+            isFull(received, texts.length),
+          ])
+          for (const delivery of pulled) received[index]!.push(getText(delivery.event))
         }
       }),
     )
     t.same(
-      got.flat().sort((a, b) => Number(a) - Number(b)),
+      received.flat().sort((a, b) => Number(a) - Number(b)),
       texts,
     )
-    for (const part of got)
+    for (const part of received)
       t.same(
         part,
         part.toSorted((a, b) => Number(a) - Number(b)),
         'in order',
       )
-    t.same(await take(single, 100), texts)
-    t.same(await take(otherTopic, 1), ['x'])
+    t.same(await receive(single, 100), texts)
+    t.same(await receive(otherTopic, 1), ['x'])
   })
 
   t.test('contract: redelivers only events that were not acknowledged', async (t) => {
@@ -290,7 +293,7 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
     t.same(repeated.map(toPair), ['b 2', 'd 2', 'e 1'])
     for (const delivery of repeated) await delivery.ack()
     await append(adapter, ORDERS, ['f'])
-    t.same(await take(second, 1), ['f'])
+    t.same(await receive(second, 1), ['f'])
   })
 
   t.test(
@@ -424,11 +427,11 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
     t.ok(after!.bytes <= limit)
     t.equal(other!.first, 1)
     const result = await readAll(adapter, ORDERS)
-    t.same(textsOf(result), texts.slice(after!.first - 1))
+    t.same(listTexts(result), texts.slice(after!.first - 1))
     t.equal(result[0]!.sequence, after!.first)
     const member = await join(t, adapter, { start: FROM_START })
     t.same(
-      await take(member, 1),
+      await receive(member, 1),
       [texts[after!.first - 1]],
       'a group starts with the first retained event',
     )
@@ -484,7 +487,7 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
     await append(adapter, ORDERS, ['a', 'b'])
     const pending = await takeAll(member, 1)
     await retain(adapter, ORDERS, { maxAgeMs: LONG_MS, maxBytes: 0 })
-    t.same(textsOf(await readAll(adapter, ORDERS)), ['a', 'b'])
+    t.same(listTexts(await readAll(adapter, ORDERS)), ['a', 'b'])
     const isEmpty = async (): Promise<boolean> => {
       await retain(adapter, ORDERS, { maxAgeMs: SHORT_MS, maxBytes: 0 })
       return (await readAll(adapter, ORDERS)).length === 0
@@ -494,7 +497,7 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
     t.match(topic, { ...ORDERS, first: 3, last: 2 })
     await retain(adapter, ORDERS, { maxAgeMs: 0, maxBytes: 0 })
     t.same(await append(adapter, ORDERS, ['c']), [3], 'sequences continue')
-    t.same(await take(member, 1), ['c'], 'an event beyond the retention is not delivered')
+    t.same(await receive(member, 1), ['c'], 'an event beyond the retention is not delivered')
     await pending[0]!.ack()
   })
 
@@ -548,13 +551,13 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
       await adapter.deleteGroup(ORDERS, 'group')
       const next = await join(t, adapter, group)
       await pending[0]!.nack(0)
-      t.same(await take(next, 3), ['a', 'b', 'c'], 'each event is delivered once')
+      t.same(await receive(next, 3), ['a', 'b', 'c'], 'each event is delivered once')
       await pending[0]!.ack()
       await pending[1]!.nack(0)
       await member.leave()
       t.match(await adapter.listGroups?.(ORDERS), [{ acked: 0, pending: 3 }])
       await append(adapter, ORDERS, ['d'])
-      t.same(await take(next, 1), ['d'], 'no event is redelivered')
+      t.same(await receive(next, 1), ['d'], 'no event is redelivered')
     },
   )
 
@@ -582,7 +585,7 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
     t.match(await adapter.listTopics(), [OTHER])
     t.same(await readAll(adapter, ORDERS), [])
     t.same((await adapter.listGroups?.(ORDERS)) ?? [], [])
-    t.same(textsOf(await readAll(adapter, OTHER)), ['other'])
+    t.same(listTexts(await readAll(adapter, OTHER)), ['other'])
     const rejoined = await join(t, adapter, group)
     t.same(await append(adapter, ORDERS, ['a', 'b']), [1, 2])
     t.same((await takeAll(rejoined, 2)).map(toPair), ['a 1', 'b 1'])
@@ -620,17 +623,20 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
 
     const repeated = await reopen()
     t.teardown(() => repeated.close?.())
-    t.same(textsOf(await readAll(repeated, ORDERS)), texts)
+    t.same(listTexts(await readAll(repeated, ORDERS)), texts)
     t.match(await repeated.listTopics(), [{ ...ORDERS, first: 1, last: 50 }])
     t.same(await append(repeated, ORDERS, ['50']), [51])
     await appendAt(repeated, ORDERS, [1e15])
     const remaining = [...texts.filter((_, i) => i >= 20 || !isAcked(i)), '50', String(1e15)]
     const result = await takeAll(await join(t, repeated, group), remaining.length)
-    t.same(textsOf(result.map(({ event }) => event)), remaining)
+    t.same(listTexts(result.map(({ event }) => event)), remaining)
     for (const { event, attempt } of result)
-      t.ok(attempt <= (event.sequence <= 20 ? 2 : 1), `${textOf(event)}: ${attempt}`)
-    t.same(await take(await join(t, repeated, { ...group, name: 'new' }), 2), ['50', String(1e15)])
-    t.same(await take(await join(t, repeated, since), 1), [String(1e15)])
+      t.ok(attempt <= (event.sequence <= 20 ? 2 : 1), `${getText(event)}: ${attempt}`)
+    t.same(await receive(await join(t, repeated, { ...group, name: 'new' }), 2), [
+      '50',
+      String(1e15),
+    ])
+    t.same(await receive(await join(t, repeated, since), 1), [String(1e15)])
   })
 
   t.test('contract: a topic deleted by another server is deleted for all', async (t) => {
@@ -644,7 +650,7 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
       await join(t, adapter, { start: FROM_START }),
       await join(t, adapter, { ackWaitMs: LONG_MS, start: FROM_START }),
     ]
-    for (const member of members) await take(member, 1)
+    for (const member of members) await receive(member, 1)
     const rejected = members.map((member) => t.rejects(pullSome(member, 1), { code: 410 }))
     // Pulls that have reached the server end immediately, others later.
     await adapter.listTopics()
@@ -664,7 +670,7 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
     const live = await join(t, other, {})
     t.same(await append(adapter, ORDERS, ['a']), [1])
     t.same(await append(other, ORDERS, ['b']), [2])
-    t.same(await take(live, 2), ['a', 'b'])
+    t.same(await receive(live, 2), ['a', 'b'])
     const [a, b] = await takeAll(one, 2)
     await a!.ack()
     const two = await join(t, other, group)
@@ -677,30 +683,30 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
       append(adapter, ORDERS, texts.slice(0, 100)),
       append(other, ORDERS, texts.slice(100)),
     ])
-    const got: string[][] = [[], []]
+    const received: string[][] = [[], []]
     await Promise.all(
       [one, two].map(async (member, index) => {
-        while (got[0]!.length + got[1]!.length < 200) {
-          const pulled = await Promise.race([member.pull(7, UNLIMITED), isFull(got, 200)])
-          for (const { event } of pulled) got[index]!.push(textOf(event))
+        while (received[0]!.length + received[1]!.length < 200) {
+          const pulled = await Promise.race([member.pull(7, UNLIMITED), isFull(received, 200)])
+          for (const { event } of pulled) received[index]!.push(getText(event))
         }
       }),
     )
     t.same(
-      got.flat().sort((a, b) => Number(a) - Number(b)),
+      received.flat().sort((a, b) => Number(a) - Number(b)),
       texts,
       'each event is delivered to one member',
     )
   })
 }
 
-function make(payload: string | Uint8Array, more: Partial<NewEvent> = {}): NewEvent {
+function make(payload: string | Uint8Array, overrides: Partial<NewEvent> = {}): NewEvent {
   return {
     id: randomUUID(),
     timestampMs: Date.now(),
     metadata: {},
     payload: typeof payload === 'string' ? Buffer.from(payload) : payload,
-    ...more,
+    ...overrides,
   }
 }
 
@@ -788,8 +794,8 @@ async function takeSequences(member: EventMember, count: number): Promise<number
 }
 
 /** Payloads of the next events, as text. */
-async function take(member: EventMember, count: number): Promise<string[]> {
-  return (await takeAll(member, count)).map(({ event }) => textOf(event))
+async function receive(member: EventMember, count: number): Promise<string[]> {
+  return (await takeAll(member, count)).map(({ event }) => getText(event))
 }
 
 async function retain(
@@ -801,20 +807,23 @@ async function retain(
 }
 
 /** Resolves with undefined at the end: other members may have received the last events. */
-async function isFull(got: readonly string[][], count: number): Promise<readonly EventDelivery[]> {
-  await until(() => got.flat().length >= count)
+async function isFull(
+  received: readonly string[][],
+  count: number,
+): Promise<readonly EventDelivery[]> {
+  await waitUntil(() => received.flat().length >= count)
   return []
 }
 
-function textOf({ payload }: StoredEvent): string {
+function getText({ payload }: StoredEvent): string {
   return Buffer.from(payload).toString()
 }
 
-function textsOf(events: readonly StoredEvent[]): string[] {
-  return events.map(textOf)
+function listTexts(events: readonly StoredEvent[]): string[] {
+  return events.map(getText)
 }
 
 /** Payload and attempt number of an event. */
 function toPair({ event, attempt }: EventDelivery): string {
-  return `${textOf(event)} ${attempt}`
+  return `${getText(event)} ${attempt}`
 }

@@ -100,7 +100,7 @@ export function testListenerBodies({ create, http2 = false }: ListenerSubject): 
     })
     const body = createPattern(40 * MIB)
     const reply = upload(port, body, false)
-    const stalledAt = await untilStill(() => x?.bytesIn ?? -1)
+    const stalledAt = await waitUntilStable(() => x?.bytesIn ?? -1)
     t.ok(stalledAt < STALL_MAX_BYTES, `accepted ${stalledAt} bytes`)
     const hash = createHash('sha256')
     x!.pipeTo({
@@ -127,10 +127,10 @@ export function testListenerBodies({ create, http2 = false }: ListenerSubject): 
             while (at < body.length) {
               const chunk = Buffer.from(body.subarray(at, at + 50_000))
               at += chunk.length
-              const hasRoom = x!.write(chunk)
+              const isAccepted = x!.write(chunk)
               // The listener must have copied its buffered bytes.
               chunk.fill(0)
-              if (!hasRoom) return
+              if (!isAccepted) return
             }
             x!.end()
           }
@@ -141,7 +141,7 @@ export function testListenerBodies({ create, http2 = false }: ListenerSubject): 
         await new Promise<void>((resolve, reject) => {
           const req = request({ port, host: '127.0.0.1' }, (res) => {
             const hash = createHash('sha256')
-            untilStill(() => x?.bytesOut ?? -1).then((stalledAt) => {
+            waitUntilStable(() => x?.bytesOut ?? -1).then((stalledAt) => {
               t.ok(stalledAt < STALL_MAX_BYTES, `produced ${stalledAt} bytes`)
               res.on('data', (chunk) => hash.update(chunk))
               res.on('end', () => {
@@ -188,7 +188,7 @@ export function testListenerBodies({ create, http2 = false }: ListenerSubject): 
       const { port, served } = await openListener(t, create, (x) => x.reply(401, 'who are you?'))
       const client = new RawClient(port)
       client.send('POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 100\r\n\r\n')
-      await client.until(({ text }) => text.includes('who are you?'))
+      await client.waitUntil(({ text }) => text.includes('who are you?'))
       client.send(`${'a'.repeat(100)}GET /second HTTP/1.1\r\nHost: a.test\r\n\r\n`)
       await client.ended()
       t.same(statusCodes(client.text), [401])
@@ -240,7 +240,7 @@ export function testListenerBodies({ create, http2 = false }: ListenerSubject): 
     })
     const client = new RawClient(port)
     const head = 'POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 10\r\n\r\n'
-    await client.send(`${head}0123456789`).until(({ text }) => text.includes('\r\n\r\n'))
+    await client.send(`${head}0123456789`).waitUntil(({ text }) => text.includes('\r\n\r\n'))
     client.destroy()
     t.same(statusCodes(client.text), [413])
   })
@@ -251,26 +251,26 @@ export function testListenerBodies({ create, http2 = false }: ListenerSubject): 
     client.send(
       'POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n',
     )
-    await client.until(({ text }) => text.includes('\r\n\r\n'))
+    await client.waitUntil(({ text }) => text.includes('\r\n\r\n'))
     t.match(client.text, /^HTTP\/1\.1 100 Continue\r\n/)
-    await client.send('hello').until(({ text }) => text.endsWith('hello'))
+    await client.send('hello').waitUntil(({ text }) => text.endsWith('hello'))
     client.destroy()
     t.same(statusCodes(client.text), [100, 200])
   })
 
   t.test('ends the exchange when the client disconnects during the body', async (t) => {
-    const remaining = defer()
+    const rest = defer()
     const peer: Peer = {
       onRequestBody: () => {},
       onDrain: () => {},
-      onAbort: () => remaining.resolve(true),
+      onAbort: () => rest.resolve(true),
     }
     const { port, served, gateway } = await openListener(t, create, (x) => x.pipeTo(peer))
     const client = new RawClient(port)
     client.send('POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 100\r\n\r\nabc')
-    await untilStill(() => served[0]?.bytesIn ?? -1)
+    await waitUntilStable(() => served[0]?.bytesIn ?? -1)
     client.destroy()
-    await remaining.promise
+    await rest.promise
     t.equal(served[0]!.aborted, true)
     t.equal(gateway.inFlight, 0)
   })
@@ -285,12 +285,12 @@ function defer(): { promise: Promise<unknown>; resolve: (value: unknown) => void
 }
 
 /** The value of `read` once it is not negative and stable. */
-async function untilStill(read: () => number): Promise<number> {
+async function waitUntilStable(read: () => number): Promise<number> {
   let before = -1
-  for (let still = 0; still < 10; ) {
+  for (let unchangedChecks = 0; unchangedChecks < 10; ) {
     await new Promise((resolve) => setTimeout(resolve, 20))
     const now = read()
-    still = now >= 0 && now === before ? still + 1 : 0
+    unchangedChecks = now >= 0 && now === before ? unchangedChecks + 1 : 0
     before = now
   }
   return before

@@ -15,7 +15,7 @@ class PendingExchanges {
 
   readonly handle = (x: Exchange): void => {
     this.exchanges.push(x)
-    for (const wake of this.#waiting.splice(0)) wake()
+    for (const resolve of this.#waiting.splice(0)) resolve()
   }
 
   async count(count: number): Promise<Exchange[]> {
@@ -25,7 +25,7 @@ class PendingExchanges {
   }
 }
 
-async function until(test: () => boolean): Promise<void> {
+async function waitUntil(test: () => boolean): Promise<void> {
   while (!test()) await new Promise((resolve) => setTimeout(resolve, 5))
 }
 
@@ -40,7 +40,7 @@ export function testListenerConnections({ create, name, http2 = false }: Listene
     }
     t.equal(listener.connections, 1)
     client.destroy()
-    await until(() => listener.connections === 0)
+    await waitUntil(() => listener.connections === 0)
   })
 
   for (const value of ['close', 'Close', 'x-a, close', 'keep-alive, close']) {
@@ -79,7 +79,9 @@ export function testListenerConnections({ create, name, http2 = false }: Listene
       const client = new RawClient(port)
       const paths = ['/0', '/1', '/2']
       client.send(paths.map((path) => `GET ${path} HTTP/1.1\r\nHost: a.test\r\n\r\n`).join(''))
-      await client.until(({ text, closed }) => closed || splitReplies(text).length === paths.length)
+      await client.waitUntil(
+        ({ text, closed }) => closed || splitReplies(text).length === paths.length,
+      )
       client.destroy()
       const bodies = splitReplies(client.text).map((reply) => reply.split('\r\n\r\n')[1])
       t.same(bodies, paths.slice(0, bodies.length))
@@ -99,7 +101,7 @@ export function testListenerConnections({ create, name, http2 = false }: Listene
     let aborted = 0
     x!.pipeTo({ onRequestBody: () => {}, onDrain: () => {}, onAbort: () => aborted++ })
     client.destroy()
-    await until(() => x!.finished)
+    await waitUntil(() => x!.finished)
     x!.reply(200, 'too late')
     x!.start(200, new HeaderList(), -1)
     x!.write(Buffer.from('too late'))
@@ -119,9 +121,9 @@ export function testListenerConnections({ create, name, http2 = false }: Listene
     x!.pipeTo({ onRequestBody: () => {}, onDrain: () => {}, onAbort: () => aborted++ })
     x!.start(200, new HeaderList(), -1)
     x!.write(Buffer.from('data'))
-    await client.until(({ text }) => text.includes('data'))
+    await client.waitUntil(({ text }) => text.includes('data'))
     client.destroy()
-    await until(() => x!.finished)
+    await waitUntil(() => x!.finished)
     t.equal(aborted, 1)
     t.equal(x!.aborted, true)
     t.equal(x!.write(Buffer.from('more')), true)
@@ -147,7 +149,7 @@ export function testListenerConnections({ create, name, http2 = false }: Listene
       await third.send(REQUEST).ended()
       t.equal(third.text, '')
       clients[0]!.destroy()
-      await until(() => listener.connections === 1)
+      await waitUntil(() => listener.connections === 1)
       const fourth = new RawClient(port)
       t.match(await fourth.send(REQUEST).replies(1), [/^HTTP\/1\.1 200 /])
       for (const client of [...clients, fourth]) client.destroy()
@@ -162,11 +164,11 @@ export function testListenerConnections({ create, name, http2 = false }: Listene
     const client = new RawClient(port)
     client.socket.pause()
     client.send(REQUEST)
-    await until(() => served[0]?.answered === true)
+    await waitUntil(() => served[0]?.answered === true)
     listener.drain()
     await new Promise((resolve) => setImmediate(resolve))
     client.socket.resume()
-    await client.until(({ text, closed }) => closed || text.length > size)
+    await client.waitUntil(({ text, closed }) => closed || text.length > size)
     t.ok(client.text.length > size)
     client.destroy()
   })
@@ -204,7 +206,7 @@ export function testListenerConnections({ create, name, http2 = false }: Listene
       // µWebSockets lists no connections: it closes idle ones after ten seconds.
       if (name === 'uws') idle.destroy()
       else await idle.ended()
-      await until(() => listener.connections === 0)
+      await waitUntil(() => listener.connections === 0)
     },
   )
 
@@ -215,7 +217,7 @@ export function testListenerConnections({ create, name, http2 = false }: Listene
       const used = new RawClient(port)
       await used.send(REQUEST).replies(1)
       const unused = new RawClient(port)
-      await until(() => listener.connections === 2)
+      await waitUntil(() => listener.connections === 2)
       listener.drain(true)
       const [error] = await once(new RawClient(port).socket, 'error')
       t.equal(error.code, 'ECONNREFUSED')
@@ -229,7 +231,7 @@ export function testListenerConnections({ create, name, http2 = false }: Listene
         t.same(statusCodes(client.text), replies)
         t.match(client.text, /\r\nconnection: close\r\n(?!.*HTTP\/)/is)
       }
-      await until(() => listener.connections === 0)
+      await waitUntil(() => listener.connections === 0)
     },
   )
 
@@ -241,7 +243,7 @@ export function testListenerConnections({ create, name, http2 = false }: Listene
     const [x] = await connections.count(1)
     await listener.close()
     for (const client of clients) await client.ended()
-    await until(() => x!.finished)
+    await waitUntil(() => x!.finished)
     t.equal(x!.aborted, true)
     const repeated = new RawClient(port)
     const [error] = await once(repeated.socket, 'error')

@@ -43,7 +43,7 @@ export function testListenerProbes({ create, name }: ListenerSubject): void {
         const problems: string[] = []
         if (smuggled > 0) problems.push('the hidden request was served')
         if (served > 1) problems.push(`${served} requests were served`)
-        if (probe.verdict === 'refused') {
+        if (probe.expectation === 'refused') {
           const [status] = statusCodes(text)
           if (served > 0) problems.push('it was served')
           if (status !== undefined && (status < 400 || (status >= 500 && status !== 505)))

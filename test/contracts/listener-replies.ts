@@ -6,7 +6,7 @@ import type { Exchange } from '../../core/exchange.ts'
 import { HeaderList } from '../../core/http/headers.ts'
 import { replyMemory } from '../../core/limits/memory-budget.ts'
 import { openListener } from '../fixtures/open-listener.ts'
-import { until } from '../fixtures/raw-backend.ts'
+import { waitUntil } from '../fixtures/raw-backend.ts'
 import { RawClient, splitReplies } from '../fixtures/raw-client.ts'
 import type { ListenerSubject } from './listener-subject.ts'
 
@@ -81,10 +81,10 @@ export function testListenerReplies({ create, http2 = false }: ListenerSubject):
         })
         const client = new RawClient(port)
         client.send(`${method} / HTTP/1.1\r\nHost: a.test\r\n\r\n`)
-        await client.until(({ text }) => text.includes('\r\n\r\n'))
+        await client.waitUntil(({ text }) => text.includes('\r\n\r\n'))
         const head = client.text.slice(0, client.text.indexOf('\r\n\r\n') + 4)
         client.send('GET /next HTTP/1.1\r\nHost: a.test\r\n\r\n')
-        await client.until(({ text }) => text.endsWith('\r\n\r\nnext'))
+        await client.waitUntil(({ text }) => text.endsWith('\r\n\r\nnext'))
         client.destroy()
         t.match(
           client.text.slice(head.length),
@@ -119,7 +119,7 @@ export function testListenerReplies({ create, http2 = false }: ListenerSubject):
         )
         for (const [i, [title, , , length]] of bodyless.entries()) {
           const client = clients[i]!
-          await client.until(({ text }) => text.includes('\r\n\r\n'))
+          await client.waitUntil(({ text }) => text.includes('\r\n\r\n'))
           if (closer === 'the client') await client.ended()
           else
             t.match(client.text, /\r\nconnection: close\r\n/i, `${title}: sends Connection: close`)
@@ -148,7 +148,7 @@ export function testListenerReplies({ create, http2 = false }: ListenerSubject):
     t.match(known, /\r\nx-a: gr\xfcn\r\n/i, 'header values are byte strings')
     t.ok(known!.endsWith('\r\n\r\nonetwo'))
     client.send('GET /unknown HTTP/1.1\r\nHost: a.test\r\n\r\n')
-    await client.until(({ text }) => text.endsWith('0\r\n\r\n'))
+    await client.waitUntil(({ text }) => text.endsWith('0\r\n\r\n'))
     const unknown = client.text.slice(known!.length)
     client.destroy()
     t.match(unknown, /\r\ntransfer-encoding: chunked\r\n/i)
@@ -164,11 +164,11 @@ export function testListenerReplies({ create, http2 = false }: ListenerSubject):
       x.write(Buffer.from('data: 1\n\n'))
     })
     const client = new RawClient(port)
-    await client.send(REQUEST).until(({ text }) => text.includes('data: 1\n\n'))
+    await client.send(REQUEST).waitUntil(({ text }) => text.includes('data: 1\n\n'))
     x!.write(Buffer.from('data: 2\n\n'))
-    await client.until(({ text }) => text.includes('data: 2\n\n'))
+    await client.waitUntil(({ text }) => text.includes('data: 2\n\n'))
     x!.end()
-    await client.until(({ text }) => text.endsWith('0\r\n\r\n'))
+    await client.waitUntil(({ text }) => text.endsWith('0\r\n\r\n'))
     client.destroy()
     t.ok(x!.finished)
     t.equal(x!.aborted, false)
@@ -189,13 +189,13 @@ export function testListenerReplies({ create, http2 = false }: ListenerSubject):
       })
     })
     const client = new RawClient(port)
-    await client.send(REQUEST).until(({ text }) => text.includes('\r\n\r\n'))
+    await client.send(REQUEST).waitUntil(({ text }) => text.includes('\r\n\r\n'))
     arrived[0]!.write(Buffer.from('data: 1\n\n'))
     arrived[0]!.end()
-    await client.until(({ text }) => text.endsWith('0\r\n\r\n'))
+    await client.waitUntil(({ text }) => text.endsWith('0\r\n\r\n'))
     t.match(client.text, /\r\n\r\n(?:2\r\n:\n\r\n)?9\r\ndata: 1\n\n\r\n0\r\n\r\n$/)
     client.send('GET /gzip HTTP/1.1\r\nHost: a.test\r\n\r\n')
-    await client.until(({ text }) => text.endsWith('coded\r\n0\r\n\r\n'))
+    await client.waitUntil(({ text }) => text.endsWith('coded\r\n0\r\n\r\n'))
     t.match(client.text, /\r\n\r\n5\r\ncoded\r\n0\r\n\r\n$/)
     client.destroy()
   })
@@ -250,13 +250,13 @@ export function testListenerReplies({ create, http2 = false }: ListenerSubject):
       const client = new RawClient(port)
       client.send('POST / HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\n')
       client.send('1\r\na\r\n0\r\n\r\n')
-      await client.until(({ text }) => text.endsWith('0\r\n\r\n'))
+      await client.waitUntil(({ text }) => text.endsWith('0\r\n\r\n'))
       t.match(client.text, /\r\n\r\n3\r\none\r\n3\r\ntwo\r\n0\r\n\r\n$/)
       t.equal(client.text.match(/\r\nconnection: close\r\n/gi)?.length, 1)
       client.send(REQUEST)
       const other = new RawClient(port)
       other.send(REQUEST)
-      await other.until(({ text }) => text.endsWith('0\r\n\r\n'))
+      await other.waitUntil(({ text }) => text.endsWith('0\r\n\r\n'))
       t.equal(served.length, 2, 'the request behind it is not served')
       client.destroy()
       other.destroy()
@@ -276,7 +276,7 @@ export function testListenerReplies({ create, http2 = false }: ListenerSubject):
       const client = new RawClient(port)
       client.socket.pause()
       client.send(REQUEST)
-      await until(() => served.length === 1)
+      await waitUntil(() => served.length === 1)
       const closed = gateway.idle().then(() => listener.close())
       client.socket.resume()
       await closed
@@ -346,7 +346,7 @@ export function testListenerReplies({ create, http2 = false }: ListenerSubject):
     const client = new RawClient(port)
     await client
       .send('POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 1\r\n\r\nx')
-      .until(({ text }) => text.endsWith('\r\n0\r\n\r\n'))
+      .waitUntil(({ text }) => text.endsWith('\r\n0\r\n\r\n'))
     client.destroy()
     const lines = client.text.match(/^ +\d+$/gm)!.map(Number)
     t.ok(rejected, 'write returned false: back-pressure')
@@ -414,12 +414,12 @@ export function testListenerReplies({ create, http2 = false }: ListenerSubject):
           t.equal(rejected.headers['retry-after'], '1')
           rejected.resume()
           t.ok(LONG.equals(Buffer.concat(await slow.toArray())), 'the complete response arrives')
-          await until(() => replyMemory.usedBytes === 0)
+          await waitUntil(() => replyMemory.usedBytes === 0)
         }
-        const remaining = await sendRequest('/bytes')
+        const lastResponse = await sendRequest('/bytes')
         t.equal(replyMemory.usedBytes, LONG.length)
-        remaining.destroy()
-        await until(() => replyMemory.usedBytes === 0)
+        lastResponse.destroy()
+        await waitUntil(() => replyMemory.usedBytes === 0)
       },
     )
   }

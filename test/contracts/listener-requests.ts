@@ -44,16 +44,16 @@ export function testListenerRequests({ create, name, http2 = false }: ListenerSu
   })
 
   t.test('exposes the client address and the announced length', async (t) => {
-    let seen: unknown
+    let received: unknown
     const { port } = await openListener(t, create, (x) => {
-      seen = [x.remoteAddress, x.clientAddress, x.secure, x.bodyLength, x.upgrade]
+      received = [x.remoteAddress, x.clientAddress, x.secure, x.bodyLength, x.upgrade]
       x.reply(200)
     })
     const client = new RawClient(port)
     await client.send('GET / HTTP/1.1\r\nHost: a.test\r\n\r\n').replies(1)
-    t.same(seen, ['127.0.0.1', '127.0.0.1', false, 0, false])
+    t.same(received, ['127.0.0.1', '127.0.0.1', false, 0, false])
     await client.send('PUT / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 3\r\n\r\nabc').replies(2)
-    t.same(seen, ['127.0.0.1', '127.0.0.1', false, 3, false])
+    t.same(received, ['127.0.0.1', '127.0.0.1', false, 3, false])
     client.destroy()
   })
 
@@ -161,7 +161,7 @@ export function testListenerRequests({ create, name, http2 = false }: ListenerSu
       const client = new RawClient(port)
       await client
         .send(`GET / HTTP/1.1\r\nHost: a.test\r\n${fields.join('\r\n')}\r\n\r\n`)
-        .until(({ text }) => statusCodes(text).includes(200))
+        .waitUntil(({ text }) => statusCodes(text).includes(200))
       client.destroy()
       t.same(served[0]!.headers.flat, ['x-keep', '1'])
     },
@@ -229,8 +229,8 @@ export function testListenerRequests({ create, name, http2 = false }: ListenerSu
       const toHead = (bytes: number, fieldBytes: number) => {
         let head = 'GET / HTTP/1.1\r\nHost: a.test\r\n'
         while (head.length + 2 < bytes) {
-          const room = Math.min(fieldBytes, bytes - head.length - 2)
-          head += `X-Pad: ${'p'.repeat(Math.max(1, room - 9))}\r\n`
+          const availableBytes = Math.min(fieldBytes, bytes - head.length - 2)
+          head += `X-Pad: ${'p'.repeat(Math.max(1, availableBytes - 9))}\r\n`
         }
         return `${head}\r\n`
       }

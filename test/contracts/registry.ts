@@ -9,7 +9,7 @@ import { makeNode, makeService } from '../fixtures/services.ts'
 export interface RegistrySubject {
   readonly registry: Registry
   /** Replaces the services of the registry. */
-  readonly become: (services: readonly Service[]) => Maybe<void>
+  readonly replaceServices: (services: readonly Service[]) => Maybe<void>
   /** Disconnects the registry and reconnects it with exactly these services; absent if it cannot disconnect. */
   readonly restart?: (services: readonly Service[]) => Maybe<void>
   /** Whether lists and watches of all services include nodes. @default true */
@@ -38,33 +38,33 @@ export function testRegistry(t: Test, create: () => Maybe<RegistrySubject>): voi
   }
 
   t.test('contract: returns no versions of an unknown service', async (t) => {
-    const { registry, become } = await open(t)
+    const { registry, replaceServices } = await open(t)
     t.same(await registry.getService('go.mx.api.greeter'), [])
     t.same(await registry.listServices(), [])
-    await become([GREETER])
+    await replaceServices([GREETER])
     for (const name of ['greeter', 'go.mx.api', '', '__proto__', 'constructor', 'toString']) {
       t.same(await registry.getService(name), [], JSON.stringify(name))
     }
   })
 
   t.test('contract: returns a service with all versions, nodes and metadata', async (t) => {
-    const { registry, become, listed } = await open(t)
-    await become([GREETER, GREETER_NEXT, USERS])
+    const { registry, replaceServices, listed } = await open(t)
+    await replaceServices([GREETER, GREETER_NEXT, USERS])
     t.same(sorted(await registry.getService(GREETER.name)), [GREETER, GREETER_NEXT])
     t.same(sorted(await registry.getService(USERS.name)), [USERS])
     t.same(sorted(await registry.listServices()), listed([GREETER, GREETER_NEXT, USERS]))
   })
 
   t.test('contract: does not return a removed service', async (t) => {
-    const { registry, become, listed } = await open(t)
-    await become([GREETER, USERS])
-    await become([USERS])
+    const { registry, replaceServices, listed } = await open(t)
+    await replaceServices([GREETER, USERS])
+    await replaceServices([USERS])
     t.same(await registry.getService(GREETER.name), [])
     t.same(await registry.listServices(), listed([USERS]))
   })
 
   t.test('contract: a watch reports added, changed and removed services', async (t) => {
-    const { registry, become, listed, listsNodes } = await open(t)
+    const { registry, replaceServices, listed, listsNodes } = await open(t)
     if (registry.watch === undefined) return t.comment('has no watch')
     const events: RegistryEvent[] = []
     const stop = registry.watch((event) => events.push(event))
@@ -73,75 +73,75 @@ export function testRegistry(t: Test, create: () => Maybe<RegistrySubject>): voi
       service: Service,
       message: string = type,
     ): Promise<void> => {
-      await until(() => events.length > 0)
+      await waitUntil(() => events.length > 0)
       t.same(events.shift(), { type, service: listed([service])[0] }, message)
     }
-    await become([GREETER])
+    await replaceServices([GREETER])
     await expectEvent('create', GREETER)
-    await become([GREETER, GREETER_NEXT])
+    await replaceServices([GREETER, GREETER_NEXT])
     await expectEvent('create', GREETER_NEXT, 'a new version')
     const smaller = makeService(GREETER.name, ['127.0.0.1:9001'])
-    await become([smaller, GREETER_NEXT])
+    await replaceServices([smaller, GREETER_NEXT])
     if (listsNodes !== false) await expectEvent('update', smaller, 'one node fewer')
-    await become([smaller])
+    await replaceServices([smaller])
     await expectEvent('delete', { ...GREETER_NEXT, nodes: [] })
     stop()
-    await become([])
-    await become([USERS])
+    await replaceServices([])
+    await replaceServices([USERS])
     t.same(events, [], 'nothing after the watch was stopped')
   })
 
   t.test('contract: a watch of one service reports only that service', async (t) => {
-    const { registry, become } = await open(t)
+    const { registry, replaceServices } = await open(t)
     if (registry.watch === undefined) return t.comment('has no watch')
     const events: RegistryEvent[] = []
     const stop = registry.watch((event) => events.push(event), { service: GREETER.name })
     const next = async (): Promise<RegistryEvent> => {
-      await until(() => events.length > 0)
+      await waitUntil(() => events.length > 0)
       return events.shift()!
     }
-    await become([USERS])
+    await replaceServices([USERS])
     const smaller = makeService(GREETER.name, ['127.0.0.1:9001'])
-    await become([USERS, smaller])
+    await replaceServices([USERS, smaller])
     t.same(await next(), { type: 'create', service: smaller })
-    await become([GREETER])
+    await replaceServices([GREETER])
     t.same(await next(), { type: 'update', service: GREETER }, 'a node was added')
-    await become([GREETER, GREETER_NEXT])
+    await replaceServices([GREETER, GREETER_NEXT])
     t.same(await next(), { type: 'create', service: GREETER_NEXT }, 'nodes of all its versions')
-    await become([smaller, GREETER_NEXT])
+    await replaceServices([smaller, GREETER_NEXT])
     t.same(await next(), { type: 'update', service: smaller }, 'a node was removed')
-    const heavier = makeService(GREETER.name, [makeNode('127.0.0.1:9001', { weight: '2' })])
-    await become([heavier, GREETER_NEXT])
-    t.same(await next(), { type: 'update', service: heavier }, 'a node changed')
-    await become([])
-    await until(() => events.length >= 2)
+    const reweighted = makeService(GREETER.name, [makeNode('127.0.0.1:9001', { weight: '2' })])
+    await replaceServices([reweighted, GREETER_NEXT])
+    t.same(await next(), { type: 'update', service: reweighted }, 'a node changed')
+    await replaceServices([])
+    await waitUntil(() => events.length >= 2)
     const deletion = [await next(), await next()].map(({ type, service }) => [type, service.name])
     t.same(deletion, Array(2).fill(['delete', GREETER.name]))
     stop()
     stop()
-    await become([GREETER])
+    await replaceServices([GREETER])
     t.same(events, [], 'nothing after the watch was stopped')
   })
 
   t.test('contract: a watch reports nothing without changes', async (t) => {
-    const { registry, become, listed } = await open(t)
+    const { registry, replaceServices, listed } = await open(t)
     if (registry.watch === undefined) return t.comment('has no watch')
-    await become([GREETER])
+    await replaceServices([GREETER])
     const events: RegistryEvent[] = []
     t.teardown(registry.watch((event) => events.push(event)))
-    await become([structuredClone(GREETER)])
-    await become([GREETER, USERS])
-    await until(() => events.length > 0)
+    await replaceServices([structuredClone(GREETER)])
+    await replaceServices([GREETER, USERS])
+    await waitUntil(() => events.length > 0)
     t.same(events, [{ type: 'create', service: listed([USERS])[0] }])
   })
 
   t.test(
     'contract: a watch reports services that vanished during an outage before its end',
     async (t) => {
-      const { registry, become, restart } = await open(t)
+      const { registry, replaceServices, restart } = await open(t)
       if (registry.watch === undefined || restart === undefined)
         return t.comment('is never unavailable')
-      await become([GREETER, GREETER_NEXT, USERS])
+      await replaceServices([GREETER, GREETER_NEXT, USERS])
       const watch = (service?: string): string[] => {
         const events: string[] = []
         const stop = registry.watch!(
@@ -160,7 +160,7 @@ export function testRegistry(t: Test, create: () => Maybe<RegistrySubject>): voi
       await registry.getService(GREETER.name)
       const smaller = makeService(GREETER.name, ['127.0.0.1:9001'])
       await restart([smaller])
-      await until(() => ofAll.includes('back') && ofGreeter.includes('back'))
+      await waitUntil(() => ofAll.includes('back') && ofGreeter.includes('back'))
       const deletion = [`delete ${GREETER.name} next`, `update ${GREETER.name} latest`]
       for (const reported of [ofAll, ofGreeter]) {
         t.equal(reported[0], 'unavailable')
@@ -168,14 +168,14 @@ export function testRegistry(t: Test, create: () => Maybe<RegistrySubject>): voi
       }
       t.same(new Set(ofGreeter.slice(1, -1)), new Set(deletion))
       t.ok(ofAll.includes(`delete ${USERS.name} latest`))
-      await become([])
-      await until(() => ofGreeter.at(-1) === `delete ${GREETER.name} latest`)
+      await replaceServices([])
+      await waitUntil(() => ofGreeter.at(-1) === `delete ${GREETER.name} latest`)
       t.same(ofGreeter.slice(-2), ['back', `delete ${GREETER.name} latest`], 'the watch continues')
     },
   )
 
   t.test('contract: calls every listener even if another one throws', async (t) => {
-    const { registry, become } = await open(t)
+    const { registry, replaceServices } = await open(t)
     if (registry.watch === undefined) return t.comment('has no watch')
     const warnings = t.capture(process, 'emitWarning', () => {})
     const reported: string[] = []
@@ -189,12 +189,12 @@ export function testRegistry(t: Test, create: () => Maybe<RegistrySubject>): voi
     }
     const stopOne = registry.watch(listener)
     t.teardown(registry.watch(listener))
-    await become([GREETER])
-    await until(() => reported.length === 2)
+    await replaceServices([GREETER])
+    await waitUntil(() => reported.length === 2)
     stopOne()
     stopOne()
-    await become([])
-    await until(() => reported.length === 3)
+    await replaceServices([])
+    await waitUntil(() => reported.length === 3)
     t.same(reported, ['create', 'create', 'delete'])
     t.equal(warnings().length, 2, 'and the error is reported')
   })
@@ -212,7 +212,7 @@ export function testRegistry(t: Test, create: () => Maybe<RegistrySubject>): voi
       message = 'found',
     ): Promise<void> => {
       const sendRequest = (): Maybe<readonly Service[]> => registry.getService(GREETER.name)
-      await until(async () => isDeepStrictEqual(await sendRequest(), expected)).catch(() => {})
+      await waitUntil(async () => isDeepStrictEqual(await sendRequest(), expected)).catch(() => {})
       t.same(await sendRequest(), expected, message)
     }
     await registry.register(one)
@@ -246,7 +246,7 @@ export function testRegistry(t: Test, create: () => Maybe<RegistrySubject>): voi
 }
 
 /** Waits for events that a remote registry may report with a delay. */
-export async function until(condition: () => Maybe<boolean>, timeoutMs = 5000): Promise<void> {
+export async function waitUntil(condition: () => Maybe<boolean>, timeoutMs = 5000): Promise<void> {
   const endMs = performance.now() + timeoutMs
   while (!(await condition())) {
     if (performance.now() > endMs) throw new Error(`did not happen within ${timeoutMs} ms`)
@@ -255,6 +255,6 @@ export async function until(condition: () => Maybe<boolean>, timeoutMs = 5000): 
 }
 
 function sorted(services: readonly Service[]): Service[] {
-  const keyOf = ({ name, version }: Service): string => `${name} ${version}`
-  return [...services].sort((a, b) => keyOf(a).localeCompare(keyOf(b)))
+  const toKey = ({ name, version }: Service): string => `${name} ${version}`
+  return [...services].sort((a, b) => toKey(a).localeCompare(toKey(b)))
 }

@@ -60,7 +60,7 @@ export function testRuntime(t: Test, open: (t: Test) => RuntimeSubject): void {
     const { runtime, toWorkload } = open(t)
     const keys = [KEY, { ...KEY, version: 'v2' }, { ...KEY, name: 'shop-latest' }]
     for (const key of keys) await runtime.apply(toWorkload('serves', key))
-    await until(async () => (await runtime.read()).every(({ status }) => status === 'running'))
+    await waitUntil(async () => (await runtime.read()).every(({ status }) => status === 'running'))
     t.strictSame(
       (await runtime.read()).map(({ name, version }) => `${name}@${version}`).toSorted(),
       ['shop-latest@latest', 'shop@latest', 'shop@v2'],
@@ -87,9 +87,9 @@ export function testRuntime(t: Test, open: (t: Test) => RuntimeSubject): void {
       t.ok(state.retries >= 5)
       t.match(state.error, /3.*boom/s, 'the exit code and the last line')
       await runtime.apply(toWorkload('serves', { ...KEY, revision: '2' }))
-      const better = await whenState(runtime, ({ status }) => status === 'running')
-      t.match(better, { revision: '2', ready: 1, retries: 0 })
-      t.equal(better.error, undefined)
+      const running = await whenState(runtime, ({ status }) => status === 'running')
+      t.match(running, { revision: '2', ready: 1, retries: 0 })
+      t.equal(running.error, undefined)
     },
   )
 
@@ -126,18 +126,19 @@ export function testRuntime(t: Test, open: (t: Test) => RuntimeSubject): void {
       const { runtime, toWorkload } = open(t)
       t.strictSame(await readLines(runtime), [], 'no workload ever ran')
       await runtime.apply(toWorkload('serves', KEY))
-      await until(async () => (await readLines(runtime)).length >= 3)
+      await waitUntil(async () => (await readLines(runtime)).length >= 3)
       const all = await readLines(runtime)
-      t.strictSame(textsOf(all), ['one', 'two', 'three'])
+      t.strictSame(listTexts(all), ['one', 'two', 'three'])
       t.match(all[0]!, { stream: 'stdout', instance: /^\S+$/ })
       t.ok(Math.abs(all[0]!.timestampMs - Date.now()) < 10_000)
-      t.strictSame(textsOf(await readLines(runtime, { lines: 2 })), ['two', 'three'])
+      t.strictSame(listTexts(await readLines(runtime, { lines: 2 })), ['two', 'three'])
       t.strictSame(await readLines(runtime, { lines: 0 }), [])
-      t.strictSame(textsOf(await readLines(runtime, { lines: 100 })), ['one', 'two', 'three'])
+      t.strictSame(listTexts(await readLines(runtime, { lines: 100 })), ['one', 'two', 'three'])
       t.strictSame(await readLines(runtime, { sinceMs: Date.now() + 60_000 }), [])
-      t.strictSame(textsOf(await readLines(runtime, { sinceMs: Date.now() - 60_000, lines: 1 })), [
-        'three',
-      ])
+      t.strictSame(
+        listTexts(await readLines(runtime, { sinceMs: Date.now() - 60_000, lines: 1 })),
+        ['three'],
+      )
     },
   )
 
@@ -154,9 +155,9 @@ export function testRuntime(t: Test, open: (t: Test) => RuntimeSubject): void {
         const lines = runtime.logs(KEY, { follow: true, signal: stop.signal })
         for await (const { text } of lines) texts.push(text)
       })()
-      await until(() => texts.length >= 3)
+      await waitUntil(() => texts.length >= 3)
       await runtime.apply(toWorkload('serves', { ...KEY, revision: '2' }))
-      await until(() => texts.length >= 6)
+      await waitUntil(() => texts.length >= 6)
       t.strictSame(texts, ['one', 'two', 'three', 'one', 'two', 'three'])
       stop.abort()
       await reading
@@ -186,10 +187,10 @@ async function readLines(runtime: Runtime, query: Partial<LogQuery> = {}): Promi
   return lines
 }
 
-function textsOf(lines: readonly LogLine[]): readonly string[] {
+function listTexts(lines: readonly LogLine[]): readonly string[] {
   return lines.map(({ text }) => text)
 }
 
-async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 10))
+async function waitUntil(condition: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 10))
 }

@@ -12,11 +12,11 @@ import { loadTls } from '../../core/listener/tls/tls.ts'
 import type { AcceptOptions, ServerSocket } from '../../core/listener/websocket/session.ts'
 import { createCertificate, createCertificateFolder } from '../fixtures/certificates.ts'
 import { type OpenListener, openListener } from '../fixtures/open-listener.ts'
-import { until } from '../fixtures/raw-backend.ts'
+import { waitUntil } from '../fixtures/raw-backend.ts'
 import { RawClient } from '../fixtures/raw-client.ts'
 import {
-  closeOf,
   connectWebSocket,
+  getClose,
   nextMessage,
   rejectedWebSocket,
 } from '../fixtures/web-gateway.ts'
@@ -27,7 +27,7 @@ export interface ServerSocketSubject {
   /** Close code that the receiver gets when a client sends 3000; some parsers reject codes between 1011 and 4000. */
   readonly clientClosed3000: readonly string[]
   /** Close code for a client that sent invalid UTF-8. */
-  readonly badText: string
+  readonly invalidText: string
   /** Whether the listener can pause a client. */
   readonly pausesClients: boolean
 }
@@ -146,7 +146,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     )
     const sent = ['grüße ✓', Buffer.from([0, 255, 1]), '', Buffer.alloc(0), 'x'.repeat(70_000)]
     for (const message of sent) client.send(message)
-    await until(() => received.length === sent.length)
+    await waitUntil(() => received.length === sent.length)
     t.strictSame(received, sent)
     client.close(1000)
     await server.gateway.idle()
@@ -190,7 +190,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     const received: Buffer[] = []
     client.on('message', (data: Buffer) => received.push(data))
     client.resume()
-    await until(() => received.length === count)
+    await waitUntil(() => received.length === count)
     const complete = received.every((data, i) => data.equals(Buffer.alloc(memory.length - i, i)))
     t.ok(complete, 'every message arrives as it was sent')
   })
@@ -207,7 +207,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
       socket.sendAll(sent, true)
       for (const message of sent) message.fill(255)
       socket.send('last', false)
-      await until(() => received.length === sent.length + 1)
+      await waitUntil(() => received.length === sent.length + 1)
       t.ok(received.slice(0, -1).every((data, i) => data.equals(Buffer.alloc(i * 100, i))))
       t.equal(String(received.at(-1)), 'last')
       client.close(1000)
@@ -221,7 +221,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     const { client, recorder, socket } = await connect()
     const received: number[] = []
     client.on('message', (data: Buffer) => received.push(data.length))
-    const end = closeOf(client)
+    const end = getClose(client)
     t.equal(
       socket.sendAll(
         [1, 2, KIB + 1, 3].map((size) => Buffer.alloc(size)),
@@ -260,7 +260,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     client.ping('between')
     client.send('men', { fin: false })
     client.send('ted', { fin: true })
-    await until(() => recorder.messages.length === 1)
+    await waitUntil(() => recorder.messages.length === 1)
     t.strictSame(recorder.messages, ['fragmented'])
     t.equal(String((await pong)[0]), 'between')
   })
@@ -277,7 +277,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     for (const offer of ['', 'Sec-WebSocket-Protocol: a.v1, b.v22\r\n']) {
       const client = new RawClient(server.port)
       client.send(`GET / HTTP/1.1\r\nHost: a\r\n${offer}${HANDSHAKE}`)
-      await client.until(({ text }) => text.includes('\r\n\r\n'))
+      await client.waitUntil(({ text }) => text.includes('\r\n\r\n'))
       t.match(client.text, /^HTTP\/1.1 101 /)
       t.match(client.text, /s3pPLMBiTxaQ9kYGzzhZRbK\+xOo=/, 'the response to this key')
       t.notMatch(client.text, /sec-websocket-protocol/i)
@@ -325,7 +325,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
       const [code, reason] = parseClose(close)
       for (const from of ['client', 'server'] as const) {
         const { client, recorder, socket } = await connect()
-        const end = closeOf(client)
+        const end = getClose(client)
         if (from === 'server') {
           socket.close(code, reason)
           t.strictSame(recorder.ends, [close], 'onClose is called before close returns')
@@ -334,7 +334,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
           if (code === 1005) client.close()
           else client.close(code, reason)
           await end
-          await until(() => recorder.ends.length > 0)
+          await waitUntil(() => recorder.ends.length > 0)
           const expected = close === '3000' ? subject.clientClosed3000 : [close]
           t.ok(expected.includes(recorder.ends[0]!), String(recorder.ends[0]))
         }
@@ -355,7 +355,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     })
     for (let i = 0; i < 8; i++) socket.send(Buffer.alloc(MIB), true)
     socket.close(4000, 'all of it')
-    const end = closeOf(client)
+    const end = getClose(client)
     client.resume()
     t.equal(await end, '4000 all of it')
     t.equal(received, 8 * MIB)
@@ -364,7 +364,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
   t.test(`${name}: ignores calls after the end`, async (t) => {
     const { connect, gateway } = await openServer(t, create)
     const { client, recorder, socket } = await connect()
-    const end = closeOf(client)
+    const end = getClose(client)
     socket.close(4000, '')
     t.equal(socket.send('late', false), false)
     socket.close(4001, 'again')
@@ -388,7 +388,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
       t.throws(() => socket.close(code, ''), { name: 'TypeError' }, String(code))
     }
     t.strictSame(recorder.ends, [])
-    const end = closeOf(client)
+    const end = getClose(client)
     socket.close(4000, `a${'ü'.repeat(100)}`)
     t.equal(await end, `4000 a${'ü'.repeat(61)}`)
   })
@@ -408,7 +408,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
       const server = await openServer(t, create)
       const client = new RawClient(server.port)
       client.send(`GET / HTTP/1.1\r\nHost: a\r\n${HANDSHAKE}`)
-      await client.until(({ text }) => text.includes('\r\n\r\n'))
+      await client.waitUntil(({ text }) => text.includes('\r\n\r\n'))
       client.socket.end()
       await server.gateway.idle()
       t.strictSame(server.recorders[0]!.ends, ['1006'])
@@ -420,7 +420,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
   t.test(`${name}: reports 1006 at both ends of a cut connection`, async (t) => {
     const { connect, gateway } = await openServer(t, create)
     const { client, recorder, socket } = await connect()
-    const end = closeOf(client)
+    const end = getClose(client)
     socket.terminate()
     t.strictSame(recorder.ends, ['1006'], 'onClose is called before terminate returns')
     t.equal(await end, '1006')
@@ -434,7 +434,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     for (const end of ['close', 'terminate'] as const) {
       const { client, recorder, socket } = await connect()
       recorder.onData = () => (end === 'close' ? socket.close(4000, 'enough') : socket.terminate())
-      const closed = closeOf(client)
+      const closed = getClose(client)
       for (let i = 0; i < 10; i++) client.send('x')
       t.equal(await closed, end === 'close' ? '4000 enough' : '1006')
       t.equal(recorder.bytes, 1, 'later messages are dropped')
@@ -473,7 +473,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
         if (data.readUInt32BE(0) === next && data.subarray(4).equals(message.subarray(4))) next++
       })
       client.resume()
-      await until(() => next === count)
+      await waitUntil(() => next === count)
       t.ok(recorder.drains > 0, 'onDrain is called')
       t.ok(maxAtDrain <= 256 * KIB, `at most ${maxAtDrain} bytes are buffered at a drain`)
       t.strictSame(recorder.ends, [])
@@ -485,10 +485,10 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     const { connect } = await openServer(t, create)
     const { client, recorder, socket } = await connect()
     const message = Buffer.alloc(4 * MIB, 'x')
-    let left = 8
+    let remaining = 8
     recorder.onWritable = () => {
-      while (left > 0) {
-        left--
+      while (remaining > 0) {
+        remaining--
         if (!socket.send(message, true)) return
       }
     }
@@ -497,26 +497,26 @@ export function testServerSocket(subject: ServerSocketSubject): void {
       bytes += data.length
     })
     recorder.onWritable()
-    await until(() => bytes === 8 * message.length)
+    await waitUntil(() => bytes === 8 * message.length)
     t.strictSame(recorder.ends, [])
   })
 
-  for (const where of ['unprompted', 'in response to messages', 'after a microtask'] as const) {
-    t.test(`${name}: ends a sender that ignores back-pressure, ${where}, with 1013`, async (t) => {
+  for (const moment of ['unprompted', 'in response to messages', 'after a microtask'] as const) {
+    t.test(`${name}: ends a sender that ignores back-pressure, ${moment}, with 1013`, async (t) => {
       const accept = { maxMessageBytes: MIB }
       const { connect, gateway } = await openServer(t, create, { accept })
       const { client, recorder, socket } = await connect()
       client.pause()
       // For responses, less than the library buffers before it writes.
-      const [count, size] = where === 'unprompted' ? [16, 64 * KIB] : [8, KIB]
+      const [count, size] = moment === 'unprompted' ? [16, 64 * KIB] : [8, KIB]
       const message = Buffer.alloc(size)
       let maxBuffered = 0
       const send = (): void => {
         for (let i = 0; i < count; i++) socket.send(message, true)
         maxBuffered = Math.max(maxBuffered, socket.bufferedBytes)
       }
-      if (where !== 'unprompted') {
-        recorder.onData = where === 'in response to messages' ? send : () => queueMicrotask(send)
+      if (moment !== 'unprompted') {
+        recorder.onData = moment === 'in response to messages' ? send : () => queueMicrotask(send)
         while (recorder.ends.length === 0) {
           for (let i = 0; i < 10; i++) client.send('more')
           await new Promise(setImmediate)
@@ -533,7 +533,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
       client.on('message', (data: Buffer) => {
         received += data.length
       })
-      const end = closeOf(client)
+      const end = getClose(client)
       client.resume()
       t.equal(await end, '1013 the client is too slow')
       await gateway.idle()
@@ -558,8 +558,11 @@ export function testServerSocket(subject: ServerSocketSubject): void {
       client.send(Buffer.from(message))
     }
     const total = count * message.length
-    const left = await settled(() => client.bufferedAmount)
-    t.ok(total - left < SLACK_BYTES, `${total - left} of ${total} bytes were accepted`)
+    const bufferedBytes = await settled(() => client.bufferedAmount)
+    t.ok(
+      total - bufferedBytes < SLACK_BYTES,
+      `${total - bufferedBytes} of ${total} bytes were accepted`,
+    )
     t.ok(recorder.bytes < SLACK_BYTES, `${recorder.bytes} bytes arrived`)
     // Meanwhile, the other direction stays open, even for more data than the client accepts in one read.
     const back = new Promise<number>((resolve) => {
@@ -575,7 +578,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     t.ok((await settled(() => recorder.bytes)) - before < SLACK_BYTES, 'the client is still paused')
     socket.resume()
     socket.resume()
-    await until(() => next === count)
+    await waitUntil(() => next === count)
     t.equal(recorder.bytes, total, 'all of them, in order')
     client.close(4000, 'done')
     await gateway.idle()
@@ -623,7 +626,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     t.strictSame(recorder.messages, ['0'])
     recorder.onData = undefined
     socket.resume()
-    await until(() => recorder.messages.length === 10)
+    await waitUntil(() => recorder.messages.length === 10)
     t.strictSame(recorder.messages, [...'0123456789'])
   })
 
@@ -648,7 +651,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
       if (random() < 0.2) await new Promise(setImmediate)
       if (random() < 0.3) socket.resume()
     }
-    const last = until(() => responses.length === sent.length)
+    const last = waitUntil(() => responses.length === sent.length)
     while (recorder.messages.length < sent.length) {
       socket.resume()
       await new Promise(setImmediate)
@@ -667,7 +670,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     const { client, recorder, socket } = await connect()
     socket.pause()
     for (let i = 0; i < 100; i++) client.send(Buffer.alloc(64 * KIB))
-    const end = closeOf(client)
+    const end = getClose(client)
     socket.close(4000, 'enough')
     t.equal(await end, '4000 enough')
     await gateway.idle()
@@ -677,7 +680,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
   t.test(`${name}: ends a client that is paused for a minute`, async (t) => {
     const { connect, gateway } = await openServer(t, create)
     const { client, recorder, socket } = await connect()
-    const end = closeOf(client)
+    const end = getClose(client)
     mock.timers.enable({ apis: ['setTimeout'] })
     try {
       socket.pause()
@@ -702,25 +705,25 @@ export function testServerSocket(subject: ServerSocketSubject): void {
       const { connect, gateway } = await openServer(t, create, { accept })
       for (const from of ['client', 'client, in fragments', 'server'] as const) {
         const { client, recorder, socket } = await connect()
-        const fits = Buffer.alloc(64 * KIB)
-        const over = Buffer.alloc(64 * KIB + 1)
-        const end = closeOf(client)
+        const atLimit = Buffer.alloc(64 * KIB)
+        const tooLong = Buffer.alloc(64 * KIB + 1)
+        const end = getClose(client)
         if (from === 'server') {
           const message = nextMessage(client)
-          t.equal(socket.send(fits, true), true)
-          t.equal((await message).length, fits.length)
-          t.equal(socket.send(over, true), false)
+          t.equal(socket.send(atLimit, true), true)
+          t.equal((await message).length, atLimit.length)
+          t.equal(socket.send(tooLong, true), false)
         } else {
-          client.send(fits)
-          await until(() => recorder.messages.length === 1)
-          if (from === 'client') client.send(over)
+          client.send(atLimit)
+          await waitUntil(() => recorder.messages.length === 1)
+          if (from === 'client') client.send(tooLong)
           else {
-            client.send(fits, { fin: false })
+            client.send(atLimit, { fin: false })
             client.send('x', { fin: true })
           }
         }
         t.match(await end, /^1009/, from)
-        await until(() => recorder.ends.length > 0)
+        await waitUntil(() => recorder.ends.length > 0)
         t.strictSame(recorder.ends, ['1009 message too long'])
         t.equal(recorder.messages.length, from === 'server' ? 0 : 1)
       }
@@ -732,20 +735,20 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     const listener = { maxMessageBytes: 64 * KIB }
     const { connect } = await openServer(t, create, { listener, accept: { maxMessageBytes: MIB } })
     const { client, recorder } = await connect()
-    const end = closeOf(client)
+    const end = getClose(client)
     client.send(Buffer.alloc(64 * KIB))
     client.send(Buffer.alloc(64 * KIB + 1))
     t.match(await end, /^1009/)
-    await until(() => recorder.ends.length > 0)
+    await waitUntil(() => recorder.ends.length > 0)
     t.equal(recorder.messages.length, 1)
   })
 
   t.test(`${name}: ends with 1007 for text that is not UTF-8`, async (t) => {
     const { connect, gateway } = await openServer(t, create)
     const { client, recorder } = await connect()
-    const end = closeOf(client)
+    const end = getClose(client)
     client.send(Buffer.from([0x61, 0xff]), { binary: false })
-    t.equal(await end, subject.badText)
+    t.equal(await end, subject.invalidText)
     await gateway.idle()
     t.strictSame(recorder.ends, ['1007 invalid UTF-8'])
     t.strictSame(recorder.messages, [])
@@ -768,7 +771,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     client.send(
       'GET / HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 12\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n',
     )
-    await client.until(({ text }) => text.includes('\r\n\r\n'))
+    await client.waitUntil(({ text }) => text.includes('\r\n\r\n'))
     t.match(client.text, /^HTTP\/1.1 426 /)
     t.equal(server.recorders.length, 0)
   })
@@ -832,9 +835,9 @@ export function testServerSocket(subject: ServerSocketSubject): void {
 
   t.test(`${name}: does not accept a client that left before the handshake response`, async (t) => {
     const returned: unknown[] = []
-    let left: () => void = () => {}
+    let resolveLeft: () => void = () => {}
     const vanished = new Promise<void>((resolve) => {
-      left = resolve
+      resolveLeft = resolve
     })
     const server = await openServer(t, create, {
       handle: async (recorder) => {
@@ -844,11 +847,11 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     })
     const client = new RawClient(server.port)
     client.send(`GET / HTTP/1.1\r\nHost: a\r\n${HANDSHAKE}`)
-    await until(() => server.recorders.length === 1)
+    await waitUntil(() => server.recorders.length === 1)
     client.destroy()
     await server.gateway.idle()
-    left()
-    await until(() => returned.length === 1)
+    resolveLeft()
+    await waitUntil(() => returned.length === 1)
     t.strictSame(returned, [undefined])
     t.strictSame(server.recorders[0]!.ends, [])
     t.strictSame(server.faults, [])
@@ -862,7 +865,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
       },
     })
     const client = new WebSocket(`ws://127.0.0.1:${server.port}`)
-    t.equal(await closeOf(client), '1011 internal error')
+    t.equal(await getClose(client), '1011 internal error')
     await server.gateway.idle()
     t.strictSame(server.recorders[0]!.ends, ['1011 internal error'])
     t.match(server.faults, [{ message: 'broken handler' }])
@@ -878,16 +881,16 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     for (let i = 0; i < 3; i++) clients.push((await connect()).client)
     listener.drain()
     clients[0]!.send('still served')
-    await until(() => recorders[0]!.messages.length === 1)
+    await waitUntil(() => recorders[0]!.messages.length === 1)
     t.equal(gateway.inFlight, 3)
-    const ends = Promise.all(clients.map(closeOf))
+    const ends = Promise.all(clients.map(getClose))
     listener.closeTunnels()
     const reported = recorders.map((recorder) => recorder.ends.join())
     t.strictSame(reported, Array(3).fill('1012 service restart'))
     t.strictSame(await ends, Array(3).fill('1012 service restart'))
     await gateway.idle()
     t.strictSame(done, [101, 101, 101], 'each is done once')
-    await until(() => listener.connections === 0)
+    await waitUntil(() => listener.connections === 0)
   })
 
   t.test(`${name}: accepts no WebSocket while the listener drains`, async (t) => {
@@ -902,7 +905,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
       },
     })
     const rejection = rejectedWebSocket(server.port)
-    await until(() => server.recorders.length === 1)
+    await waitUntil(() => server.recorders.length === 1)
     server.listener.drain()
     accept()
     t.equal((await rejection).status, 503)
@@ -912,7 +915,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
   t.test(`${name}: closes WebSockets with 1012 when the listener closes`, async (t) => {
     const { connect, gateway, listener } = await openServer(t, create)
     const { client, recorder } = await connect()
-    const end = closeOf(client)
+    const end = getClose(client)
     await listener.close()
     t.equal(await end, '1012 service restart')
     await gateway.idle()
@@ -931,7 +934,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     const socket = recorder.socket!
     t.match(recorder.x, { secure: true, upgrade: true })
     client.send('over TLS')
-    await until(() => recorder.messages.length === 1)
+    await waitUntil(() => recorder.messages.length === 1)
     t.strictSame(recorder.messages, ['over TLS'])
 
     client.pause()
@@ -941,9 +944,9 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     const received: number[] = []
     client.on('message', (data: Buffer) => received.push(data[0]!))
     client.resume()
-    await until(() => recorder.drains === 1)
+    await waitUntil(() => recorder.drains === 1)
     socket.send(Buffer.of(255), true)
-    await until(() => received.at(-1) === 255)
+    await waitUntil(() => received.at(-1) === 255)
     t.equal(received.length, sent + 2)
 
     if (subject.pausesClients) {
@@ -952,9 +955,9 @@ export function testServerSocket(subject: ServerSocketSubject): void {
       await settled(() => client.bufferedAmount)
       t.ok(recorder.bytes < SLACK_BYTES, `${recorder.bytes} bytes arrived`)
       socket.resume()
-      await until(() => recorder.bytes === 400 * 64 * KIB + 8)
+      await waitUntil(() => recorder.bytes === 400 * 64 * KIB + 8)
     }
-    const end = closeOf(client)
+    const end = getClose(client)
     socket.close(4001, 'bye')
     t.equal(await end, '4001 bye')
     await gateway.idle()
@@ -966,7 +969,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
       const clients = await Promise.all(
         Array.from({ length: 50 }, () => connectWebSocket(t, server.port)),
       )
-      const ends = Promise.all(clients.map(closeOf))
+      const ends = Promise.all(clients.map(getClose))
       clients.forEach((client, i) => {
         if (i % 3 === 0) client.terminate()
         else if (i % 3 === 1) client.close(1000)
@@ -977,7 +980,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
       await ends
     }
     await server.gateway.idle()
-    await until(() => server.listener.connections === 0)
+    await waitUntil(() => server.listener.connections === 0)
     t.ok(server.recorders.every(({ ends }) => ends.length === 1))
     t.strictSame(server.faults, [])
   })

@@ -20,7 +20,7 @@ interface Change {
   readonly table: number
   readonly key: string
   readonly value: string | undefined
-  readonly lifeMs: number
+  readonly ttlMs: number
   readonly condition: 'none' | 'absent' | 'right' | 'wrong'
 }
 
@@ -40,7 +40,7 @@ const change: fc.Arbitrary<Change> = fc.record({
   table: fc.nat(1),
   key,
   value: fc.option(fc.string(), { nil: undefined }),
-  lifeMs: fc.constantFrom(0, 0, 1, 3, 10),
+  ttlMs: fc.constantFrom(0, 0, 1, 3, 10),
   condition: fc.constantFrom(
     'none' as const,
     'none' as const,
@@ -97,14 +97,14 @@ export function testStoreModel(
         const known: Map<string, Known>[] = [new Map(), new Map()]
         const find = (table: number, key: string): Known | undefined => {
           const result = known[table]!.get(key)
-          return result !== undefined && isThere(result, clock.ms) ? result : undefined
+          return result !== undefined && exists(result, clock.ms) ? result : undefined
         }
         try {
           for (const step of steps) {
             if (step.do === 'wait') clock.ms += step.ms
             else if (step.do === 'purge') await adapter.purge?.(clock.ms, 10)
             else if (step.do === 'list') {
-              const all = [...known[step.table]!.values()].filter((one) => isThere(one, clock.ms))
+              const all = [...known[step.table]!.values()].filter((one) => exists(one, clock.ms))
               const page = await store.list(TABLES[step.table]!, step.query)
               checkPage(toPage(all, step.query), page, step.query)
             } else {
@@ -138,7 +138,7 @@ export function testStoreModel(
 }
 
 function toWrite(
-  { table, key, value, lifeMs, condition }: Change,
+  { table, key, value, ttlMs, condition }: Change,
   find: (table: number, key: string) => Known | undefined,
   nowMs: number,
 ): StoreWrite {
@@ -146,7 +146,7 @@ function toWrite(
   return {
     table: TABLES[table]!,
     key,
-    expiresMs: lifeMs === 0 ? 0 : nowMs + lifeMs,
+    expiresMs: ttlMs === 0 ? 0 : nowMs + ttlMs,
     ...(value !== undefined && { value: Buffer.from(value) }),
     ...(condition === 'absent' && { ifVersion: 0 }),
     ...(condition === 'right' && { ifVersion: version }),
@@ -175,12 +175,12 @@ function checkPage(
   })
   if (JSON.stringify(received) !== JSON.stringify(target))
     throw new Error(`listed ${JSON.stringify(received)}, not ${JSON.stringify(target)}`)
-  const isMore = target.length < expected.length
-  if (isMore && next === undefined) throw new Error('the result has no cursor')
+  const isIncomplete = target.length < expected.length
+  if (isIncomplete && next === undefined) throw new Error('the result has no cursor')
   if (next !== undefined && next !== records.at(-1)?.key) throw new Error(`next is ${next}`)
 }
 
-function isThere({ expiresMs }: Known, nowMs: number): boolean {
+function exists({ expiresMs }: Known, nowMs: number): boolean {
   return expiresMs === 0 || expiresMs > nowMs
 }
 

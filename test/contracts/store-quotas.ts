@@ -20,10 +20,14 @@ export function testStoreQuotas(
   create: (t: Test) => Maybe<OpenWithQuotas>,
   keeps: boolean,
 ): void {
-  const write = (key: string, bytes: number, more: Partial<StoreChange> = {}): StoreChange => ({
+  const write = (
+    key: string,
+    bytes: number,
+    overrides: Partial<StoreChange> = {},
+  ): StoreChange => ({
     ...{ table: { database: 'acme', table: 'a' }, key, value: Buffer.alloc(bytes) },
     ...{ metadata: {}, expiresMs: 0, ifVersion: undefined },
-    ...more,
+    ...overrides,
   })
   const remove = (key: string): StoreChange => write(key, 0, { value: undefined })
   const toCommit =

@@ -116,8 +116,8 @@ export function testStore(t: Test, create: (t: Test) => Maybe<StoreSubject>): vo
       adapter,
       ORDERED.toReversed().map((key) => [write(key)]),
     )
-    t.same(await keysOf(adapter, {}), ORDERED)
-    t.same(await keysOf(adapter, { reverse: true }), ORDERED.toReversed())
+    t.same(await listKeys(adapter, {}), ORDERED)
+    t.same(await listKeys(adapter, { reverse: true }), ORDERED.toReversed())
   })
 
   t.test('contract: a range includes its start and excludes its end', async (t) => {
@@ -140,8 +140,8 @@ export function testStore(t: Test, create: (t: Test) => Maybe<StoreSubject>): vo
           (to === undefined || compare(key, to) < 0),
       )
       const range = { ...(from !== undefined && { from }), ...(to !== undefined && { to }) }
-      t.same(await keysOf(adapter, range), expected, JSON.stringify(range))
-      t.same(await keysOf(adapter, { ...range, reverse: true }), expected.toReversed())
+      t.same(await listKeys(adapter, range), expected, JSON.stringify(range))
+      t.same(await listKeys(adapter, { ...range, reverse: true }), expected.toReversed())
       for (const reverse of [false, true]) {
         const { records, more } = await adapter.scan(USERS, { ...ALL, ...range, reverse, limit: 2 })
         const all = reverse ? expected.toReversed() : expected
@@ -160,14 +160,14 @@ export function testStore(t: Test, create: (t: Test) => Maybe<StoreSubject>): vo
     const { adapter } = await open(t)
     const keys = ['a', 'b', 'c', 'd', 'e']
     await commit(adapter, [keys.map((key) => write(key, { value: new Uint8Array(100) }))])
-    for (const [maxBytes, most] of [
+    for (const [maxBytes, maxRecords] of [
       [1, 1],
       [100, 2],
       [250, 3],
       [1000, 5],
     ] as const) {
       const { records, more } = await adapter.scan(USERS, { limit: 10, maxBytes })
-      t.ok(records.length >= 1 && records.length <= most, `${maxBytes}: ${records.length}`)
+      t.ok(records.length >= 1 && records.length <= maxRecords, `${maxBytes}: ${records.length}`)
       t.same(
         records.map(({ key }) => key),
         keys.slice(0, records.length),
@@ -217,13 +217,13 @@ export function testStore(t: Test, create: (t: Test) => Maybe<StoreSubject>): vo
       t.same(await adapter.listTables({ after, limit: 100 }), tables.slice(i + 1))
       t.same(await adapter.listTables({ after, limit: 1 }), tables.slice(i + 1, i + 2))
     }
-    const afterA = { database: 'a', table: '~' }
-    t.same(await adapter.listTables({ after: afterA, limit: 100 }), tables.slice(3))
+    const keyAfterA = { database: 'a', table: '~' }
+    t.same(await adapter.listTables({ after: keyAfterA, limit: 100 }), tables.slice(3))
     const limit = 2
     const database = 'a'
     t.same(await adapter.listTables({ database, limit }), tables.slice(0, 2))
     t.same(await adapter.listTables({ database, after: tables[1]!, limit }), [tables[2]])
-    t.same(await adapter.listTables({ database, after: afterA, limit }), [])
+    t.same(await adapter.listTables({ database, after: keyAfterA, limit }), [])
     t.same(await adapter.listTables({ database: 'b', limit }), [])
     const table = tables[1]!
     await commit(adapter, [[remove(key, { table }), remove('x', { table })]])
@@ -275,7 +275,7 @@ export function testStore(t: Test, create: (t: Test) => Maybe<StoreSubject>): vo
       for (const [group, conflict] of rejected)
         t.same(await adapter.commit([group], NOW_MS), [conflict], JSON.stringify(group))
       t.same(await adapter.listTables({ limit: 10 }), [USERS])
-      t.same(await keysOf(adapter, {}), ['a'])
+      t.same(await listKeys(adapter, {}), ['a'])
       const [outcome] = await commit(adapter, [
         [
           write('a', { ifVersion: version }),
@@ -284,7 +284,7 @@ export function testStore(t: Test, create: (t: Test) => Maybe<StoreSubject>): vo
         ],
       ])
       t.equal(outcome!.length, 3)
-      t.same(await keysOf(adapter, {}), ['a', 'b'])
+      t.same(await listKeys(adapter, {}), ['a', 'b'])
       t.same(await adapter.commit([[remove('a', { ifVersion: outcome![0]! })]], NOW_MS), [
         [outcome![0]],
       ])
@@ -307,7 +307,7 @@ export function testStore(t: Test, create: (t: Test) => Maybe<StoreSubject>): vo
     t.same(second, { index: 0, version: first[0] })
     t.same(third, [first[0]])
     t.ok(fourth[0]! > first[0]!)
-    t.same(await keysOf(adapter, {}), ['a', 'b'])
+    t.same(await listKeys(adapter, {}), ['a', 'b'])
     t.equal(Buffer.from((await adapter.read(USERS, 'a'))!.value).toString(), 'last')
   })
 
@@ -359,7 +359,7 @@ export function testStore(t: Test, create: (t: Test) => Maybe<StoreSubject>): vo
     t.same(await adapter.listTables({ limit: 10 }), [USERS])
     t.same(await adapter.purge(NOW_MS, 100), [{ table: USERS, key: 'third' }])
     t.same(await adapter.purge(NOW_MS, 100), [])
-    t.same(await keysOf(adapter, {}), ['kept', 'later', 'longer', 'never'])
+    t.same(await listKeys(adapter, {}), ['kept', 'later', 'longer', 'never'])
   })
 
   t.test('contract: reads back a commit of many groups', async (t) => {
@@ -383,9 +383,9 @@ export function testStore(t: Test, create: (t: Test) => Maybe<StoreSubject>): vo
     const group = [...removals, write('other', { ifVersion: 1 })]
     const outcomes = await adapter.commit([group], NOW_MS)
     t.same(outcomes, [{ index: 1000, version: 0 }])
-    t.same(await keysOf(adapter, { limit: 2000 }), keys)
+    t.same(await listKeys(adapter, { limit: 2000 }), keys)
     t.same(await commit(adapter, [removals]), [versions])
-    t.same(await keysOf(adapter, {}), [])
+    t.same(await listKeys(adapter, {}), [])
   })
 
   t.test('contract: a watch reports writes and deletions once they can be read', async (t) => {
@@ -401,7 +401,7 @@ export function testStore(t: Test, create: (t: Test) => Maybe<StoreSubject>): vo
     await adapter.commit([[write('c', { ifVersion: 7 })]], NOW_MS)
     await commit(adapter, [[write('a')], [remove('a'), remove('nothing')]])
     await adapter.purge?.(NOW_MS, 10)
-    await until(() => events.length >= (adapter.purge === undefined ? 4 : 5))
+    await waitUntil(() => events.length >= (adapter.purge === undefined ? 4 : 5))
     t.same(
       events.filter(({ key }) => key === 'a').map(({ type }) => type),
       ['write', 'write', 'delete'],
@@ -436,7 +436,7 @@ export function testStore(t: Test, create: (t: Test) => Maybe<StoreSubject>): vo
     t.equal(Buffer.from(record!.value).toString(), 'kept')
     t.same({ ...record!.metadata }, { b: 'c' })
     t.equal(record!.version, first![0])
-    t.same(await keysOf(reopened, {}), ['a', 'b'])
+    t.same(await listKeys(reopened, {}), ['a', 'b'])
     const [second] = await commit(reopened, [[write('removed')]])
     t.ok(second![0]! > first![0]! + 2, 'versions continue after reopening')
     if (reopened.purge !== undefined)
@@ -468,16 +468,24 @@ async function commit(
   })
 }
 
-function write(key: string, more: Partial<StoreChange> = {}): StoreChange {
+function write(key: string, overrides: Partial<StoreChange> = {}): StoreChange {
   const value = Buffer.from(`value of ${key}`)
-  return { table: USERS, key, value, metadata: {}, expiresMs: 0, ifVersion: undefined, ...more }
+  return {
+    table: USERS,
+    key,
+    value,
+    metadata: {},
+    expiresMs: 0,
+    ifVersion: undefined,
+    ...overrides,
+  }
 }
 
-function remove(key: string, more: Partial<StoreChange> = {}): StoreChange {
-  return write(key, { value: undefined, ...more })
+function remove(key: string, overrides: Partial<StoreChange> = {}): StoreChange {
+  return write(key, { value: undefined, ...overrides })
 }
 
-async function keysOf(adapter: StoreAdapter, range: Partial<StoreRange>): Promise<string[]> {
+async function listKeys(adapter: StoreAdapter, range: Partial<StoreRange>): Promise<string[]> {
   const { records, more } = await adapter.scan(USERS, { ...ALL, ...range })
   if (more) throw new Error('more records than fit into a page')
   return records.map(({ key }) => key)
@@ -487,6 +495,6 @@ function compare(a: string, b: string): number {
   return Buffer.compare(Buffer.from(a), Buffer.from(b))
 }
 
-async function until(holds: () => boolean): Promise<void> {
+async function waitUntil(holds: () => boolean): Promise<void> {
   while (!holds()) await delay(1)
 }

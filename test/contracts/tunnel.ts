@@ -11,11 +11,11 @@ import { createCertificate, createCertificateFolder } from '../fixtures/certific
 import { listen } from '../fixtures/listen.ts'
 import { openListener } from '../fixtures/open-listener.ts'
 import { findClosedPort } from '../fixtures/ports.ts'
-import { openRawBackend, until } from '../fixtures/raw-backend.ts'
+import { openRawBackend, waitUntil } from '../fixtures/raw-backend.ts'
 import { RawClient } from '../fixtures/raw-client.ts'
 import {
-  closeOf,
   connectWebSocket,
+  getClose,
   nextMessage,
   openBackendServer,
   openWebGateway,
@@ -58,7 +58,7 @@ export function testTunnel(subject: TunnelSubject): void {
     )
     const sent = ['grüße ✓', Buffer.from([0, 255, 1]), '', Buffer.alloc(0), 'x'.repeat(70_000)]
     for (const message of sent) client.send(message)
-    await until(() => received.length === sent.length)
+    await waitUntil(() => received.length === sent.length)
     t.strictSame(received, sent)
   })
 
@@ -96,7 +96,7 @@ export function testTunnel(subject: TunnelSubject): void {
     const client = new RawClient(port)
     t.teardown(() => client.socket.destroy())
     client.send(`GET /app HTTP/1.1\r\nHost: a\r\nSec-WebSocket-Protocol: a, b\r\n${HANDSHAKE}`)
-    await client.until(({ text }) => text.includes('\r\n\r\n'))
+    await client.waitUntil(({ text }) => text.includes('\r\n\r\n'))
     t.match(client.text, /^HTTP\/1.1 101 /)
     t.match(client.text, /s3pPLMBiTxaQ9kYGzzhZRbK\+xOo=/, 'the response to this key')
     t.notMatch(client.text, /sec-websocket-protocol/i)
@@ -150,7 +150,7 @@ export function testTunnel(subject: TunnelSubject): void {
         const { port, gateway } = await openWebGateway(t, create, [backend.port])
         const client = new RawClient(port)
         client.send(`GET /app HTTP/1.1\r\nHost: a\r\n${HANDSHAKE}`)
-        await client.until(({ text }) => text.includes('\r\n\r\n'))
+        await client.waitUntil(({ text }) => text.includes('\r\n\r\n'))
         t.match(client.text, /^HTTP\/1.1 502 /)
         await (await backend.connection()).ended()
         await gateway.idle()
@@ -167,7 +167,7 @@ export function testTunnel(subject: TunnelSubject): void {
       const { port } = await openWebGateway(t, create, [backend.port])
       const client = new RawClient(port)
       client.send(`GET /app HTTP/1.1\r\nHost: a\r\n${HANDSHAKE}`)
-      await client.until(({ text }) => text.includes('}'))
+      await client.waitUntil(({ text }) => text.includes('}'))
       t.match(
         client.text,
         /^HTTP\/1.1 502 .*"Detail":"the backend closed the connection before it responded"/s,
@@ -184,7 +184,7 @@ export function testTunnel(subject: TunnelSubject): void {
     for (const path of ['/whole', '/streamed']) {
       const client = new RawClient(port)
       client.send(`GET ${path} HTTP/1.1\r\nHost: a\r\n${HANDSHAKE}`)
-      await client.until(({ text }) => text.includes('\r\n\r\n'))
+      await client.waitUntil(({ text }) => text.includes('\r\n\r\n'))
       t.match(client.text, /^HTTP\/1.1 500 /)
     }
     t.match(faults, [/status must be an integer from 200 to 599, got 101/, /got 101/])
@@ -207,7 +207,7 @@ export function testTunnel(subject: TunnelSubject): void {
         const client = await connectWebSocket(t, port)
         const peer = await accepted
         const [sender, receiver] = from === 'client' ? [client, peer] : [peer, client]
-        const ends = Promise.all([closeOf(receiver), closeOf(sender)])
+        const ends = Promise.all([getClose(receiver), getClose(sender)])
         const [code, reason = ''] = close.split(' ')
         if (code === '1005') sender.close()
         else sender.close(Number(code), reason)
@@ -238,9 +238,9 @@ export function testTunnel(subject: TunnelSubject): void {
     const received: number[] = []
     peer.on('message', (data: Buffer) => received.push(data[0]!))
     peer.resume()
-    await until(() => received.length === count)
+    await waitUntil(() => received.length === count)
     t.strictSame(received, [...Array(count).keys()])
-    const end = closeOf(client)
+    const end = getClose(client)
     peer.close(4001, 'bye')
     t.equal(await end, '4001 bye')
   })
@@ -290,9 +290,9 @@ export function testTunnel(subject: TunnelSubject): void {
       [peer, client],
     ] as const) {
       for (const payload of ['', 'payload']) {
-        const seen = Promise.all([once(receiver, 'ping'), once(sender, 'pong')])
+        const answered = Promise.all([once(receiver, 'ping'), once(sender, 'pong')])
         sender.ping(payload)
-        const [[ping], [pong]] = await seen
+        const [[ping], [pong]] = await answered
         t.strictSame([String(ping), String(pong)], [payload, payload])
       }
     }
@@ -330,9 +330,12 @@ export function testTunnel(subject: TunnelSubject): void {
         peer.send(Buffer.from(message))
       }
       const total = count * message.length
-      const remaining = await settled(() => peer.bufferedAmount)
+      const bufferedBytes = await settled(() => peer.bufferedAmount)
       // The sent bytes are in the buffers of two connections and the gateway.
-      t.ok(total - remaining < 16 * MIB, `${total - remaining} of ${total} bytes were accepted`)
+      t.ok(
+        total - bufferedBytes < 16 * MIB,
+        `${total - bufferedBytes} of ${total} bytes were accepted`,
+      )
       let next = 0
       const last = new Promise<void>((resolve) => {
         client.on('message', (data: Buffer) => {
@@ -344,7 +347,7 @@ export function testTunnel(subject: TunnelSubject): void {
       await last
       t.equal(next, count)
       client.close()
-      await until(() => served[0]!.finished)
+      await waitUntil(() => served[0]!.finished)
       t.ok(served[0]!.bytesOut >= total, 'bytes sent are counted')
     },
   )
@@ -370,8 +373,11 @@ export function testTunnel(subject: TunnelSubject): void {
           client.send(Buffer.from(message))
         }
         const total = count * size
-        const remaining = await settled(() => client.bufferedAmount)
-        t.ok(total - remaining < 16 * MIB, `${total - remaining} of ${total} bytes were accepted`)
+        const bufferedBytes = await settled(() => client.bufferedAmount)
+        t.ok(
+          total - bufferedBytes < 16 * MIB,
+          `${total - bufferedBytes} of ${total} bytes were accepted`,
+        )
         let next = 0
         const last = new Promise<void>((resolve) => {
           peer.on('message', (data: Buffer) => {
@@ -386,11 +392,11 @@ export function testTunnel(subject: TunnelSubject): void {
         peer.resume()
         await last
         t.equal(next, count, 'all of them, in order')
-        const end = closeOf(peer)
+        const end = getClose(peer)
         client.close(4000, 'done')
         t.equal(await end, '4000 done')
         const x = served.at(-1)!
-        await until(() => x.finished)
+        await waitUntil(() => x.finished)
         t.ok(x.bytesIn >= total, 'bytes received are counted')
       }
     },
@@ -416,12 +422,15 @@ export function testTunnel(subject: TunnelSubject): void {
         peer.send(Buffer.alloc(8 * MIB))
         await back
       }
-      const remaining = client.bufferedAmount
-      t.ok(total - remaining < 16 * MIB, `${total - remaining} of ${total} bytes were accepted`)
+      const bufferedBytes = client.bufferedAmount
+      t.ok(
+        total - bufferedBytes < 16 * MIB,
+        `${total - bufferedBytes} of ${total} bytes were accepted`,
+      )
       let received = 0
       peer.on('message', () => received++)
       peer.resume()
-      await until(() => received === count)
+      await waitUntil(() => received === count)
       t.equal(received, count)
     },
   )
@@ -438,7 +447,7 @@ export function testTunnel(subject: TunnelSubject): void {
       t.strictSame([status, body], [401, 'log in first'])
       t.match(headers, { 'www-authenticate': 'Basic', location: '/login' })
       await gateway.idle()
-      await until(() => upstream.nodes[0]!.active === 0)
+      await waitUntil(() => upstream.nodes[0]!.active === 0)
     },
   )
 
@@ -465,7 +474,7 @@ export function testTunnel(subject: TunnelSubject): void {
     const accepted = backend.accepted()
     const client = await connectWebSocket(t, port)
     const peer = await accepted
-    const end = closeOf(client)
+    const end = getClose(client)
     peer.terminate()
     t.equal(await end, backendDied)
     await gateway.idle()
@@ -479,7 +488,7 @@ export function testTunnel(subject: TunnelSubject): void {
       const { port, gateway, served } = await openWebGateway(t, create, [backend.port])
       const accepted = backend.accepted()
       const client = await connectWebSocket(t, port)
-      const end = closeOf(await accepted)
+      const end = getClose(await accepted)
       client.terminate()
       t.equal(await end, '1006')
       await gateway.idle()
@@ -518,11 +527,11 @@ export function testTunnel(subject: TunnelSubject): void {
       const { port, gateway, upstream } = await openWebGateway(t, create, [backend.port], {
         plugins: [hook],
       })
-      const end = backend.accepted().then(closeOf)
+      const end = backend.accepted().then(getClose)
       t.equal((await rejectedWebSocket(port)).status, 500)
       t.equal(await end, '1006')
       await gateway.idle()
-      await until(() => upstream.nodes[0]!.active === 0)
+      await waitUntil(() => upstream.nodes[0]!.active === 0)
     },
   )
 
@@ -536,8 +545,8 @@ export function testTunnel(subject: TunnelSubject): void {
     const peer = await accepted
     let messages = 0
     peer.on('message', () => messages++)
-    await client.until(({ text }) => text.includes('\r\n\r\n'))
-    const end = closeOf(peer)
+    await client.waitUntil(({ text }) => text.includes('\r\n\r\n'))
+    const end = getClose(peer)
     client.send(new Uint8Array([0x82, 4, 1, 2, 3, 4]))
     client.send(new Uint8Array([0x82, 4, 1, 2, 3, 4]))
     client.socket.end()
@@ -562,7 +571,7 @@ export function testTunnel(subject: TunnelSubject): void {
         t.equal((await fits).length, 64 * KIB)
         let over = 0
         receiver.on('message', () => over++)
-        const ends = Promise.all([closeOf(client), closeOf(peer)])
+        const ends = Promise.all([getClose(client), getClose(peer)])
         sender.send(Buffer.alloc(64 * KIB + 1))
         t.equal((await ends)[0], '1009 message too long', `from the ${from}`)
         t.equal(over, 0)
@@ -662,13 +671,13 @@ export function testTunnel(subject: TunnelSubject): void {
       const { port, gateway, upstream, served } = await openWebGateway(t, create, [quiet])
       const client = new RawClient(port)
       client.send(`GET /app HTTP/1.1\r\nHost: a\r\n${HANDSHAKE}`)
-      await until(() => sockets.length === 1)
+      await waitUntil(() => sockets.length === 1)
       const end = once(sockets[0]!.resume(), 'close')
       client.socket.destroy()
       await end
       await gateway.idle()
       t.equal(served[0]!.aborted, true)
-      await until(() => upstream.nodes[0]!.active === 0)
+      await waitUntil(() => upstream.nodes[0]!.active === 0)
       t.equal(upstream.nodes[0]!.failures.consecutive, 0, 'the node is not at fault')
     },
   )
@@ -696,7 +705,7 @@ export function testTunnel(subject: TunnelSubject): void {
       client.send(
         `GET /app HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\nUpgrade: websocket\r\n${fields}\r\n`,
       )
-      await client.until(({ text }) => text.includes('\r\n\r\n'))
+      await client.waitUntil(({ text }) => text.includes('\r\n\r\n'))
       t.match(client.text, new RegExp(`^HTTP/1.1 ${expected} `), description)
       if (expected === 426) {
         t.match(client.text, /sec-websocket-version: 13\r\n/i)
@@ -729,7 +738,7 @@ export function testTunnel(subject: TunnelSubject): void {
     ] as const) {
       const client = new RawClient(port)
       client.send(head)
-      await client.until(({ text }) => text.includes('plain'))
+      await client.waitUntil(({ text }) => text.includes('plain'))
       t.match(client.text, /^HTTP\/1.1 200 /, description)
       t.equal(served.at(-1)!.upgrade, false)
       client.socket.destroy()
@@ -749,13 +758,13 @@ export function testTunnel(subject: TunnelSubject): void {
       },
     )
     const clients = await Promise.all([1, 2, 3].map(() => connectWebSocket(t, port)))
-    await until(() => backend.sockets.length === 3)
+    await waitUntil(() => backend.sockets.length === 3)
     t.equal(listener.connections, 3)
     clients[0]!.send('12345')
     await nextMessage(backend.sockets[0]!).catch(t.threw)
     t.equal(gateway.inFlight, 3)
-    const ends = Promise.all(clients.map(closeOf))
-    const backends = Promise.all(backend.sockets.map(closeOf))
+    const ends = Promise.all(clients.map(getClose))
+    const backends = Promise.all(backend.sockets.map(getClose))
     listener.drain()
     listener.closeTunnels()
     t.strictSame(await ends, Array(3).fill('1012 service restart'))
@@ -765,14 +774,14 @@ export function testTunnel(subject: TunnelSubject): void {
     t.equal(upstream.nodes[0]!.active, 0)
     const bytesIn = served.reduce((sum, x) => sum + x.bytesIn, 0)
     t.equal(bytesIn, 5, 'bytes of messages count, not of frames')
-    await until(() => listener.connections === 0)
+    await waitUntil(() => listener.connections === 0)
   })
 
   t.test(`${name}: closes WebSockets with 1012 when the listener closes`, async (t) => {
     const backend = await openBackendServer(t)
     const { port, gateway, listener } = await openWebGateway(t, create, [backend.port])
     const client = await connectWebSocket(t, port)
-    const end = closeOf(client)
+    const end = getClose(client)
     await listener.close()
     t.equal(await end, '1012 service restart')
     await gateway.idle()
@@ -784,7 +793,7 @@ export function testTunnel(subject: TunnelSubject): void {
     backend.server.on('upgrade', () => {})
     for (let round = 0; round < 4; round++) {
       const clients = await Promise.all(Array.from({ length: 50 }, () => connectWebSocket(t, port)))
-      const ends = Promise.all(clients.map(closeOf))
+      const ends = Promise.all(clients.map(getClose))
       clients.forEach((client, i) => {
         if (i % 2 === 0) client.terminate()
         else client.close(1000)
@@ -792,7 +801,7 @@ export function testTunnel(subject: TunnelSubject): void {
       await ends
     }
     await gateway.idle()
-    await until(() => listener.connections === 0)
+    await waitUntil(() => listener.connections === 0)
     t.equal(upstream.nodes[0]!.active, 0)
   })
 }

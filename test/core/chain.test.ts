@@ -238,7 +238,7 @@ t.test(
   'plugins of a scope run after routing and replace gateway plugins of the same name',
   async (t) => {
     const { log, plugin } = recorder()
-    const own = { ...plugin('b'), onRequest: () => void log.push('own b request') }
+    const scoped = { ...plugin('b'), onRequest: () => void log.push('own b request') }
     const chain = compileChain(
       [plugin('a'), plugin('b')],
       (x) => {
@@ -249,7 +249,7 @@ t.test(
         log.push('handle')
         x.reply(200)
       },
-      { routes: new Map([['scoped', [own, plugin('c')]]]) },
+      { routes: new Map([['scoped', [scoped, plugin('c')]]]) },
     )
     const run = (path: string): string[] => {
       log.length = 0

@@ -20,17 +20,17 @@ t.teardown(() => agent.destroy())
 
 for (const [name, listener] of Object.entries(LISTENERS)) {
   t.test(`exchanges of ${name} have the same hidden class in every hook`, async (t) => {
-    const seen = {
+    const observed = {
       onRequest: [] as Exchange[],
       onReply: [] as Exchange[],
       onDone: [] as Exchange[],
     }
     const keys: string[] = []
-    const recordExchange = (stage: keyof typeof seen) => (x: Exchange) => {
-      const first = seen[stage][0]
+    const recordExchange = (stage: keyof typeof observed) => (x: Exchange) => {
+      const first = observed[stage][0]
       if (first !== undefined)
         t.equal(haveSameMap(first, x), true, `${stage}: ${x.method} ${x.target}`)
-      seen[stage].push(x)
+      observed[stage].push(x)
       keys.push(Object.keys(x).join())
     }
     const plugin = {
@@ -66,9 +66,9 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       const { body } = await request(origin + path, { dispatcher: agent, ...options })
       await body.dump()
     }
-    t.equal(seen.onRequest.length, requests.length)
+    t.equal(observed.onRequest.length, requests.length)
     t.equal(
-      haveSameMap(seen.onRequest[0]!, seen.onDone[0]!),
+      haveSameMap(observed.onRequest[0]!, observed.onDone[0]!),
       true,
       'no property is added after onRequest',
     )

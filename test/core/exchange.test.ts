@@ -41,7 +41,7 @@ function begin(request: TestRequest = {}, ...plugins: Partial<Plugin>[]): Record
   x.begin(
     chain,
     () => x.finishes++,
-    (error, who, stage) => x.faults.push(error, who === x, stage?.hook),
+    (error, failed, stage) => x.faults.push(error, failed === x, stage?.hook),
   )
   started.push(x)
   return x
@@ -378,9 +378,9 @@ t.test(
     x.sendBody('123', false)
     x.sendBody('45', false)
     await t.rejects(reading, { code: 413 })
-    const remaining = begin({ method: 'POST', body: '12345' })
-    const pending = remaining.readBody()
-    remaining.leave()
+    const unread = begin({ method: 'POST', body: '12345' })
+    const pending = unread.readBody()
+    unread.leave()
     await t.rejects(pending, { code: 400 })
   },
 )

@@ -6,7 +6,7 @@ import { Gateway } from '../../core/gateway.ts'
 import { RequestMetrics } from '../../core/metrics/request-metrics.ts'
 import { compileChain } from '../../core/plugin/compile-chain.ts'
 import { createTestExchange } from '../../sdk/testing.ts'
-import { until } from '../fixtures/raw-backend.ts'
+import { waitUntil } from '../fixtures/raw-backend.ts'
 
 function open(handle: Step, plugins: readonly Plugin[] = [], parkTimeoutMs = 60_000) {
   const faults: unknown[] = []
@@ -172,7 +172,7 @@ t.test(
     const { serve, gateway } = open(handle, [], 1)
     const started = serve({ path: '/begun' })
     const silent = serve({ path: '/silent' })
-    await until(() => silent.finished)
+    await waitUntil(() => silent.finished)
     t.equal(silent.status, 504)
     t.match(JSON.parse(silent.body), {
       Id: 'app',
@@ -258,15 +258,15 @@ t.test('faults are reported with their exchange, plugin and hook', async (t) => 
   const reports: unknown[][] = []
   const route = () => {}
   const handle: Step = (x) => x.reply(200)
-  const chainOf = (hooks: Partial<Plugin>) =>
+  const getChain = (hooks: Partial<Plugin>) =>
     compileChain([{ name: 'faulty', ...hooks }], route, handle)
   const gateway = new Gateway({
-    chain: chainOf({}),
+    chain: getChain({}),
     onFault: (error, x, stage) => reports.push([error, x?.path, stage?.plugin, stage?.hook]),
   })
   t.teardown(() => gateway.close())
   for (const hook of ['onRequest', 'onRoute', 'onReply', 'onDone', 'close'] as const) {
-    gateway.use(chainOf({ [hook]: raise }))
+    gateway.use(getChain({ [hook]: raise }))
     if (hook === 'close') continue
     const x = createTestExchange({ path: `/${hook}` })
     gateway.handle(x)
@@ -274,7 +274,7 @@ t.test('faults are reported with their exchange, plugin and hook', async (t) => 
     t.equal(x.status, hook === 'onDone' ? 200 : 500)
     t.strictSame(reports.pop(), [bug, `/${hook}`, 'faulty', hook])
   }
-  gateway.use(chainOf({}))
-  await until(() => reports.length > 0)
+  gateway.use(getChain({}))
+  await waitUntil(() => reports.length > 0)
   t.strictSame(reports, [[bug, undefined, 'faulty', 'close']])
 })

@@ -37,9 +37,12 @@ function begin(
 }
 
 t.test('a complete body is changed before onReply sees the response', async (t) => {
-  const seen: (string | undefined)[] = []
-  const look = { name: 'look', onReply: (y: TestExchange) => seen.push(y.replyHeaders.get('etag')) }
-  const { x } = begin(t, {}, look as unknown as Plugin, upper())
+  const tags: (string | undefined)[] = []
+  const recordTag = {
+    name: 'look',
+    onReply: (y: TestExchange) => tags.push(y.replyHeaders.get('etag')),
+  }
+  const { x } = begin(t, {}, recordTag as unknown as Plugin, upper())
   x.reply(200, 'ok', [
     ...TEXT,
     'etag',
@@ -51,7 +54,7 @@ t.test('a complete body is changed before onReply sees the response', async (t) 
   ])
   t.equal(x.body, 'OK')
   t.strictSame(x.replyHeaders.flat, [...TEXT, 'etag', 'W/"1"'])
-  t.strictSame(seen, ['W/"1"'])
+  t.strictSame(tags, ['W/"1"'])
 })
 
 t.test('a streamed body is buffered, changed and sent completely', async (t) => {
@@ -182,12 +185,12 @@ t.test('a failure while the body is buffered is sent as an error', async (t) => 
   x.end()
   t.notMatch(x.body, /ABC/)
   t.equal(replyMemory.usedBytes, before)
-  const { x: left } = begin(t, {}, upper())
-  left.start(200, new HeaderList(TEXT), -1)
-  left.write(Buffer.from('abc'))
-  left.leave()
-  left.end()
-  t.equal(left.body, '')
+  const { x: disconnected } = begin(t, {}, upper())
+  disconnected.start(200, new HeaderList(TEXT), -1)
+  disconnected.write(Buffer.from('abc'))
+  disconnected.leave()
+  disconnected.end()
+  t.equal(disconnected.body, '')
   t.equal(replyMemory.usedBytes, before, 'memory is freed when the client disconnects')
 })
 

@@ -87,8 +87,8 @@ t.test('the chart renders valid manifests with every value set', async (t) => {
       const hasScaler = find(release.manifests, 'HorizontalPodAutoscaler') !== undefined
       t.equal(hasScaler, name !== 'embedded')
       const others = release.manifests.filter(({ metadata }) => metadata.namespace !== 'shop')
-      const further = name === 'api' ? [] : ['Role', 'RoleBinding']
-      t.same(others.map(({ kind }) => kind).sort(), further)
+      const extraKinds = name === 'api' ? [] : ['Role', 'RoleBinding']
+      t.same(others.map(({ kind }) => kind).sort(), extraKinds)
     })
 })
 

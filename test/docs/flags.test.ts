@@ -13,19 +13,19 @@ const LINE = /(?:^|[`$] ?|[A-Z_]+=\S+ |npx )mx (?<name>[a-z]+)(?<rest>(?:\\\n|[^
 const QUOTED = /"[^"]*"|'[^']*'/g
 
 t.test('every flag of a command in README and docs exists', async (t) => {
-  const flagsOf = new Map<string, readonly string[]>()
+  const flagsByCommand = new Map<string, readonly string[]>()
   for (const { name, load } of COMMANDS) {
     const { flags, forms, settings, sharesServiceName } = await load()
     // Other words are endpoints of the service, with flags of their own.
     if (sharesServiceName) continue
     const names = [...Object.keys(flags), ...forms].join().match(/--?\w+/g) ?? []
     const ofSettings = settings === undefined ? [] : listSettings(settings)
-    flagsOf.set(name, [...GLOBAL, ...names, ...ofSettings.map((setting) => `--${setting.name}`)])
+    flagsByCommand.set(name, [...GLOBAL, ...names, ...ofSettings.map((setting) => `--${setting.name}`)])
   }
   const unknown = listGuides().flatMap((guide) =>
     [...readFileSync(join(ROOT, guide), 'utf8').matchAll(LINE)].flatMap(({ groups }) => {
       const { name = '', rest = '' } = groups!
-      const known = flagsOf.get(name)
+      const known = flagsByCommand.get(name)
       // An environment has no `=` in its name: variables are `-e`.
       if (/--env[ =][A-Z_]+=/.test(rest)) return [`${guide}: mx ${name} --env`]
       const used = rest.replaceAll(QUOTED, '').match(/(?<=\s)--?[A-Za-z]\w*/g) ?? []

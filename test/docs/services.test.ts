@@ -153,8 +153,8 @@ class Reader {
       )
     })
     if (!line.startsWith('npm ')) return
-    const made = JSON.parse(await readFile(join(cwd, 'package.json'), 'utf8'))
-    this.#t.equal(made.type, 'module', 'programs may use top-level await')
+    const packageJson = JSON.parse(await readFile(join(cwd, 'package.json'), 'utf8'))
+    this.#t.equal(packageJson.type, 'module', 'programs may use top-level await')
   }
 
   async #runCurl(line: string, printed: string[]): Promise<void> {

@@ -77,7 +77,7 @@ t.test('mx api and mx server serve certificates that they ordered', async (t) =>
 
   await t.test('mx server: gateway and dashboard', async (t) => {
     const mx = launchServer(t, ['--profile=local', ...toWords(pebble, 'server.test')])
-    await mx.until(/server ready"/)
+    await mx.waitUntil(/server ready"/)
     const { gateway, dashboard } = mx.log().find(({ msg }) => msg === 'server ready')!
     t.match(gateway, /^https:/)
     const serial = await waitForCertificate(String(gateway), 'server.test', root)

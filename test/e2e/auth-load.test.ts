@@ -30,12 +30,12 @@ t.test(
       string,
       { anonymous: Record<string, number>; ann: Record<string, number> }
     > = {}
-    let isOver = false
+    let hasEnded = false
     const load = Object.entries(transports).flatMap(([name, call]) => {
       const count = { anonymous: {}, ann: {} } as { [caller: string]: Record<string, number> }
       counts[name] = count as (typeof counts)[string]
       return Array.from({ length: CALLERS }, async () => {
-        while (!isOver)
+        while (!hasEnded)
           for (const [caller, token] of [
             ['anonymous', undefined],
             ['ann', ann],
@@ -53,7 +53,7 @@ t.test(
     const startedMs = performance.now()
     while (!(await isClosed(ann)));
     t.ok(performance.now() - startedMs < 1000, 'the last change is in force within a second')
-    isOver = true
+    hasEnded = true
     await Promise.all(load)
 
     for (const [transport, { anonymous, ann: writer }] of Object.entries(counts)) {

@@ -1,7 +1,7 @@
 // Accounts, tokens and keys of complete servers, one or several with a shared store.
 import t, { type Test } from 'tap'
 import { makeSecretKey } from '../../services/config/secrets/secret-key.ts'
-import { until } from '../contracts/registry.ts'
+import { waitUntil } from '../contracts/registry.ts'
 import { startPostgres } from '../fixtures/postgres.ts'
 import { type OpenServer, openServer } from '../fixtures/server.ts'
 
@@ -27,7 +27,7 @@ t.test('grants an account its rights until its token is revoked', async (t) => {
   t.equal(await listRules(server, access_token), 200)
   const { body } = await server.post('/auth/revoke', { refresh_token })
   t.same(body, {})
-  await until(async () => (await listRules(server, access_token)) === 401)
+  await waitUntil(async () => (await listRules(server, access_token)) === 401)
   t.match(await refresh(server, refresh_token), { status: 400 })
 })
 
@@ -49,12 +49,12 @@ t.test('records audit events in the auth topic', async (t) => {
       JSON.parse(Buffer.from(payload, 'base64').toString()),
     )
   }
-  await until(async () => (await read()).length === 4)
-  const [key, admin, failed, made] = await read()
+  await waitUntil(async () => (await read()).length === 4)
+  const [key, admin, failed, created] = await read()
   t.match(key, { action: 'key.rotate', account: 'server', namespace: 'mx' }, 'the first key')
   t.match(admin, { action: 'account.create', target: 'admin', account: 'server' })
   t.match(failed, { action: 'login.failed', target: 'admin', address: '127.0.0.1' })
-  t.match(made, { action: 'account.create', target: 'jane', account: 'mx/admin' })
+  t.match(created, { action: 'account.create', target: 'jane', account: 'mx/admin' })
 })
 
 t.test(
@@ -94,7 +94,7 @@ t.test("servers with a shared store accept each other's tokens", async (t) => {
   const before = await keys(two)
   const rotated = await one.post('/auth/rotateKey', {}, withToken(second.access_token))
   t.equal(rotated.status, 200)
-  await until(async () => (await keys(two)) === before + 1)
+  await waitUntil(async () => (await keys(two)) === before + 1)
   t.equal(
     await listRules(two, second.access_token),
     200,
@@ -107,7 +107,7 @@ t.test("servers with a shared store accept each other's tokens", async (t) => {
 
   await two.post('/auth/revoke', { refresh_token: second.refresh_token })
   const revokedMs = performance.now()
-  await until(async () => (await listRules(one, second.access_token)) === 401)
+  await waitUntil(async () => (await listRules(one, second.access_token)) === 401)
   t.ok(performance.now() - revokedMs < 1000, 'a revocation is in force everywhere within a second')
 })
 
@@ -121,7 +121,7 @@ t.test('rejects logins and accepts existing sessions while the store is unavaila
   t.match(await one.post('/auth/token', { id: 'admin', secret: 'mx' }), { status: 503 })
   t.match(await listTopics(), { status: 200 })
   await postgres.start()
-  await until(
+  await waitUntil(
     async () => (await one.post('/auth/token', { id: 'admin', secret: 'mx' })).status === 200,
   )
 })

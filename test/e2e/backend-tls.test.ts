@@ -14,11 +14,11 @@ async function startBackend(t: Test, options: ServerOptions): Promise<string> {
 t.test('trusts a private authority, and explains rejected certificates', async (t) => {
   const folder = createCertificateFolder(t)
   const names = ['127.0.0.1']
-  const known = createCertificate(names, { ownKey: true })
+  const known = createCertificate(names, { hasOwnKey: true })
   const { certFile } = folder.write('known', known)
   const backends = {
     known: await startBackend(t, known),
-    unknown: await startBackend(t, createCertificate(names, { ownKey: true })),
+    unknown: await startBackend(t, createCertificate(names, { hasOwnKey: true })),
     closed: await startBackend(t, { ...known, ca: known.cert, requestCert: true }),
   }
   const args = Object.entries(backends).map(([name, url]) => `--backend=${name}=${url}`)
@@ -46,7 +46,7 @@ t.test('trusts a private authority, and explains rejected certificates', async (
 for (const workers of [1, 2])
   t.test(`${workers} workers: reloads a changed TLS file without a restart`, async (t) => {
     const folder = createCertificateFolder(t)
-    const [before, after] = [1, 2].map(() => createCertificate(['127.0.0.1'], { ownKey: true }))
+    const [before, after] = [1, 2].map(() => createCertificate(['127.0.0.1'], { hasOwnKey: true }))
     const node = await startBackend(t, after!)
     folder.write('trusted', before!)
     const text = `
@@ -64,9 +64,9 @@ services:
     const url = await mx.url()
     t.equal((await fetch(`${url}/any`)).status, 200)
     t.equal((await fetch(`${url}/shop`)).status, 502)
-    await mx.until(/mx\.yaml:4:\d+: insecure_skip_verify lets any server pose as a node/)
+    await mx.waitUntil(/mx\.yaml:4:\d+: insecure_skip_verify lets any server pose as a node/)
     folder.write('trusted', after!)
-    await mx.until(/configuration reloaded/)
+    await mx.waitUntil(/configuration reloaded/)
     let tries = 0
     while ((await fetch(`${url}/shop`)).status !== 200 && tries < 200) tries++
     t.ok(tries < 200, 'the new authority is in use')

@@ -77,12 +77,12 @@ class BrowserService {
   }
 
   /** A value of the last call of an endpoint in the page. */
-  seen(endpoint: string, expression: string): Promise<unknown> {
+  findReceived(endpoint: string, expression: string): Promise<unknown> {
     return this.page.evaluate(lastCall(endpoint, expression))
   }
 
   /** Waits until the page has this value. */
-  async until(endpoint: string, expression: string): Promise<void> {
+  async waitUntil(endpoint: string, expression: string): Promise<void> {
     await this.page.waitForFunction(lastCall(endpoint, expression))
   }
 }
@@ -114,7 +114,7 @@ class SocketClient {
     for (const message of messages) this.socket.send(message)
   }
 
-  async until(count: number): Promise<void> {
+  async waitUntil(count: number): Promise<void> {
     while (this.messages.length < count) await once(this.socket, 'message')
   }
 }
@@ -227,17 +227,17 @@ t.test(
       const text = await events.text()
       t.equal(text, ':\n\ndata: {"n":1}\n\ndata: {"n":2}\n\nevent: end\ndata: {}\n\n')
 
-      const none = await service.fetch('/browser/count?to=0')
-      t.equal(await none.text(), '', 'an empty stream')
+      const noCount = await service.fetch('/browser/count?to=0')
+      t.equal(await noCount.text(), '', 'an empty stream')
 
       const client = service.socket(t, '/browser/count?to=3')
       t.equal(await client.closed, 1000)
       t.strictSame(client.messages, [{ n: 1 }, { n: 2 }, { n: 3 }])
 
-      const asking = service.socket(t, '/browser/count')
-      await asking.send('{"to":2}')
-      t.equal(await asking.closed, 1000)
-      t.strictSame(asking.messages, [{ n: 1 }, { n: 2 }], 'the request is the first message')
+      const pendingSocket = service.socket(t, '/browser/count')
+      await pendingSocket.send('{"to":2}')
+      t.equal(await pendingSocket.closed, 1000)
+      t.strictSame(pendingSocket.messages, [{ n: 1 }, { n: 2 }], 'the request is the first message')
 
       const many = await service.fetch('/browser/count?to=20000')
       const all = (await many.text()).trimEnd().split('\n')
@@ -260,7 +260,7 @@ t.test(
       const echo = service.socket(t, '/browser/echo')
       for (let n = 1; n <= 3; n++) {
         await echo.send(`{"n":${n}}`)
-        await echo.until(n)
+        await echo.waitUntil(n)
       }
       await echo.send('')
       t.equal(await echo.closed, 1000, 'an empty message ends the requests')
@@ -277,7 +277,7 @@ t.test(
       const service = await BrowserService.open(t)
       const lines = 2000
       const reply = await service.start(`/browser/flood?lines=${lines}`)
-      const sent = async () => (await service.seen('Flood', 'call.sentBytes')) as number
+      const sent = async () => (await service.findReceived('Flood', 'call.sentBytes')) as number
       let before = -1
       let now = await sent()
       // Credit in transit arrives before these calls.
@@ -289,9 +289,9 @@ t.test(
         before = now
         now = await sent()
       }
-      t.equal(await service.seen('Flood', 'call.hasEnded'), false)
+      t.equal(await service.findReceived('Flood', 'call.hasEnded'), false)
       t.ok(
-        ((await service.seen('Flood', 'call.sendWindow')) as number) <= 0,
+        ((await service.findReceived('Flood', 'call.sendWindow')) as number) <= 0,
         'the window is used up',
       )
       let bytes = 0
@@ -310,10 +310,10 @@ t.test(
       const count = 70
       const client = service.socket(t, '/browser/hold')
       await client.send(...new Array<string>(count).fill(body), '')
-      await service.until('Hold', 'call.receiveWindow <= 0')
+      await service.waitUntil('Hold', 'call.receiveWindow <= 0')
       for (let i = 0; i < 10; i++)
         t.equal((await service.fetch('/browser/hello?name=a')).status, 200)
-      const received = (await service.seen('Hold', 'call.receivedBytes')) as number
+      const received = (await service.findReceived('Hold', 'call.receivedBytes')) as number
       t.ok(received < WINDOW_BYTES + body.length, `${received} bytes: the window and one body`)
       await service.page.evaluate('release()')
       t.equal(await client.closed, 1000)
@@ -324,16 +324,16 @@ t.test(
       const service = await BrowserService.open(t)
       const leaving = new AbortController()
       const hanging = service.fetch('/browser/hang', { method: 'POST', signal: leaving.signal })
-      await service.until('Hang', 'call.hasEnded === false')
+      await service.waitUntil('Hang', 'call.hasEnded === false')
       leaving.abort()
       await t.rejects(hanging, { name: 'AbortError' })
-      await service.until('Hang', "call.signal.reason === 'cancelled'")
+      await service.waitUntil('Hang', "call.signal.reason === 'cancelled'")
 
       const client = service.socket(t, '/browser/echo')
       await client.send('{"n":1}')
-      await client.until(1)
+      await client.waitUntil(1)
       client.socket.close()
-      await service.until('Echo', "call.signal.reason === 'cancelled'")
+      await service.waitUntil('Echo', "call.signal.reason === 'cancelled'")
       t.equal((await service.fetch('/browser/hello?name=a')).status, 200)
       t.equal(service.pipe.callers.length, 1, 'on the same connection')
     })
@@ -343,9 +343,12 @@ t.test(
       const reply = await service.post('/browser/hang', {}, { timeout: '0.25' })
       t.equal(reply.status, 408)
       t.match(await reply.json(), { Id: SERVICE, Code: 408, Status: 'Request Timeout' })
-      await service.until('Hang', 'call.signal.aborted')
-      t.match(String(await service.seen('Hang', 'call.signal.reason')), /^(?:cancelled|deadline)$/)
-      const timeoutMs = (await service.seen('Hang', 'call.timeoutMs')) as number
+      await service.waitUntil('Hang', 'call.signal.aborted')
+      t.match(
+        String(await service.findReceived('Hang', 'call.signal.reason')),
+        /^(?:cancelled|deadline)$/,
+      )
+      const timeoutMs = (await service.findReceived('Hang', 'call.timeoutMs')) as number
       t.ok(timeoutMs > 0 && timeoutMs <= 250, `${timeoutMs} ms`)
       t.equal(
         (await service.fetch('/browser/hello?name=a')).status,
@@ -361,14 +364,14 @@ t.test(
         const { callers } = service.pipe
         const echo = service.socket(t, '/browser/echo')
         await echo.send('{"n":1}')
-        await echo.until(1)
+        await echo.waitUntil(1)
         t.strictSame(await (await service.fetch('/browser/goAway')).json(), { left: true })
         t.equal((await service.fetch('/browser/hello?name=a')).status, 200)
         t.equal(callers.length, 2)
-        t.equal(await service.seen('Hello', 'call.connection === connections[1]'), true)
+        t.equal(await service.findReceived('Hello', 'call.connection === connections[1]'), true)
 
         await echo.send('{"n":2}')
-        await echo.until(2)
+        await echo.waitUntil(2)
         t.equal(callers[0]!.code, undefined, 'open while it has a call in flight')
         const closed = once(callers[0]!.socket, 'close')
         await echo.send('')
@@ -407,7 +410,7 @@ t.test(
     t.test('a crash during calls causes 502', async (t) => {
       const service = await BrowserService.open(t)
       const hanging = service.post('/browser/hang', {})
-      await service.until('Hang', 'true')
+      await service.waitUntil('Hang', 'true')
       await service.page.close()
       const reply = await hanging
       t.equal(reply.status, 502)

@@ -85,23 +85,27 @@ t.test(
       const key = (await openSecretKey({ store, key: text }))!
       const last = readNotes(notes)
       let missing = 0
-      let torn = 0
+      let incomplete = 0
       let read = 0
       for (const namespace of ['n0', 'n1', 'n2']) {
         const { head, versions } = await readVersions(store, namespace, key)
         const keys = new Set(head === undefined ? [] : [HEAD, KEY_NOTE.key, ...toKeys(head)])
         const { records } = await store.list(toTable(namespace), { keysOnly: true })
-        for (const record of records) if (!keys.has(record.key)) torn++
+        for (const record of records) if (!keys.has(record.key)) incomplete++
         for (const tree of versions) {
           read++
           for (const { left, right, hidden = left } of Object.values(tree))
-            if (left !== right || hidden > left) torn++
+            if (left !== right || hidden > left) incomplete++
         }
         for (const [name, { left }] of Object.entries(versions.at(-1) ?? {}))
           if (left < (last.get(name.slice(1)) ?? 0)) missing++
       }
-      if ((await dumpStore(store)).includes(parseSecretKey(other, 'key').id)) torn++
-      t.strictSame({ missing, torn }, { missing: 0, torn: 0 }, `kill ${round}: ${read} versions`)
+      if ((await dumpStore(store)).includes(parseSecretKey(other, 'key').id)) incomplete++
+      t.strictSame(
+        { missing, incomplete },
+        { missing: 0, torn: 0 },
+        `kill ${round}: ${read} versions`,
+      )
       await store.close()
     }
     const acknowledged = [...readNotes(notes).values()].reduce((sum, n) => sum + n, 0)

@@ -66,7 +66,7 @@ plugins:
     await mx.ended
   })
   t.equal((await fetch(await mx.url())).status, 500)
-  await mx.until(/threw in onRequest/)
+  await mx.waitUntil(/threw in onRequest/)
   t.match(mx.output.stderr, /\$\{file:token\}/)
   hides(mx.output.stderr + mx.output.stdout, 'log')
 })
@@ -84,7 +84,7 @@ t.test('a changed file reloads the configuration, a missing one is rejected', as
   writeFileSync(join(cwd, 'token'), 'second-value')
   await eventually(async () => (await read()) === 'second-value')
   writeFileSync(join(cwd, 'mx.yaml'), `routes: [{ respond: { body: "\${file:other}" } }]\n`)
-  await mx.until(/mx\.yaml:1:29: routes\[0\]\.respond\.body: cannot read file other/)
+  await mx.waitUntil(/mx\.yaml:1:29: routes\[0\]\.respond\.body: cannot read file other/)
   t.equal(await read(), 'second-value', 'the previous configuration stays in use')
   writeFileSync(join(cwd, 'other'), 'third-value')
   await eventually(async () => (await read()) === 'third-value')

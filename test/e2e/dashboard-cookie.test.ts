@@ -15,9 +15,9 @@ const NO_MESSAGE = new Uint8Array(5)
 const COOKIES = ['mx-dashboard=a; Path=/', 'own=1', '__Host-mx-dashboard=a; Secure; Path=/']
 
 /** A backend that sets cookies with every response, including handshakes; handshakes at `/site/closed` are rejected. */
-async function openSite(t: Test, seen: (string | undefined)[]): Promise<string> {
+async function openSite(t: Test, sentCookies: (string | undefined)[]): Promise<string> {
   const server = createServer(({ headers, url = '' }, reply) => {
-    seen.push(headers.cookie)
+    sentCookies.push(headers.cookie)
     reply.setHeader('set-cookie', COOKIES)
     reply.write('a')
     // Responses arrive in one chunk or in several.
@@ -29,7 +29,7 @@ async function openSite(t: Test, seen: (string | undefined)[]): Promise<string> 
     for (const cookie of COOKIES) lines.push(`Set-Cookie: ${cookie}`)
   })
   server.on('upgrade', (request, socket, head) => {
-    seen.push(request.headers.cookie)
+    sentCookies.push(request.headers.cookie)
     if (request.url !== '/site/closed')
       return sockets.handleUpgrade(request, socket, head, (open) => open.on('error', () => {}))
     const lines = COOKIES.map((cookie) => `Set-Cookie: ${cookie}\r\n`).join('')
@@ -57,8 +57,8 @@ for (const listener of ['uws', 'node'])
       ...(listener === 'node' ? ['--http2=cleartext'] : []),
     ])
     const { port } = server.address
-    const seen: (string | undefined)[] = []
-    const site = await openSite(t, seen)
+    const sentCookies: (string | undefined)[] = []
+    const site = await openSite(t, sentCookies)
     const register = (name: string, handler: string, node: object, endpoints: object[] = []) =>
       post('/registry/register', {
         ...{ name, version: 'latest', metadata: { handler }, endpoints },
@@ -68,7 +68,7 @@ for (const listener of ['uws', 'node'])
     const pages = createService(t, { name: 'pages', address: '127.0.0.1:0' }).handle('Pages', {
       show: endpoint({
         handle(request) {
-          seen.push(JSON.stringify(request))
+          sentCookies.push(JSON.stringify(request))
           const cookies = { key: 'Set-Cookie', values: [...COOKIES] }
           return { statusCode: 200, header: { 'Set-Cookie': cookies } }
         },
@@ -111,7 +111,7 @@ for (const listener of ['uws', 'node'])
       const [fields] = await once(stream, 'response')
       t.strictSame(fields['set-cookie'], ['own=1'], 'HTTP/2')
     }
-    t.equal(seen.length, listener === 'node' ? 6 : 5)
-    for (const cookies of seen) t.match(cookies, 'own=2')
-    t.notMatch(seen.join(), /mx-dashboard|mx-token/)
+    t.equal(sentCookies.length, listener === 'node' ? 6 : 5)
+    for (const cookies of sentCookies) t.match(cookies, 'own=2')
+    t.notMatch(sentCookies.join(), /mx-dashboard|mx-token/)
   })

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { endpoint } from '../../sdk/service/endpoint.ts'
 import type { Service } from '../../sdk/service/service.ts'
-import { until } from '../fixtures/raw-backend.ts'
+import { waitUntil } from '../fixtures/raw-backend.ts'
 import { openRpcGateway } from '../fixtures/rpc-gateway.ts'
 import { createService } from '../fixtures/sdk-services.ts'
 
@@ -14,13 +14,13 @@ for (const listener of ['uws', 'node'] as const) {
       const gateway = await openRpcGateway(t, [])
       const { registry, origin } = gateway
       let release: () => void = () => {}
-      const start = async (id: string, hold?: Promise<void>): Promise<Service<object>> => {
+      const start = async (id: string, blocker?: Promise<void>): Promise<Service<object>> => {
         const service = createService(t, { name: NAME, registry, listener }).handle('Greeter', {
           now: endpoint({ idempotent: false, handle: () => ({ id }) }),
           wait: endpoint({
             idempotent: false,
             async handle() {
-              await hold
+              await blocker
               return { id }
             },
           }),
@@ -48,8 +48,8 @@ for (const listener of ['uws', 'node'] as const) {
         }),
       )
       const responses = { before: new Map<string, number>(), after: new Map<string, number>() }
-      const countOf = (what: keyof typeof responses): number =>
-        [...responses[what].values()].reduce((sum, count) => sum + count, 0)
+      const getCount = (name: keyof typeof responses): number =>
+        [...responses[name].values()].reduce((sum, count) => sum + count, 0)
       let loading = true
       const load = async (): Promise<void> => {
         while (loading) {
@@ -59,15 +59,15 @@ for (const listener of ['uws', 'node'] as const) {
         }
       }
       const loads = Array.from({ length: 20 }, load)
-      await until(() => countOf('before') > 200)
+      await waitUntil(() => getCount('before') > 200)
 
       // Round-robin: every second call goes to the service that will stop.
       const pending = [call('wait'), call('wait'), call('wait'), call('wait')]
-      await until(() => gateway.gateway.inFlight > 0)
+      await waitUntil(() => gateway.gateway.inFlight > 0)
       await Promise.race(pending)
       const stopped = leaving.stop()
-      await until(() => isNotified)
-      await until(() => countOf('after') > 500)
+      await waitUntil(() => isNotified)
+      await waitUntil(() => getCount('after') > 500)
       t.equal(
         (await registry.getService(NAME))[0]!.nodes.length,
         2,
@@ -78,7 +78,7 @@ for (const listener of ['uws', 'node'] as const) {
       t.ok(ids.includes('leaving'), 'calls in flight are completed')
       await stopped
       t.equal((await registry.getService(NAME))[0]!.nodes.length, 1)
-      await until(() => countOf('after') > 700)
+      await waitUntil(() => getCount('after') > 700)
       loading = false
       await Promise.all(loads)
       t.same([...responses.before.keys()].sort(), ['leaving', 'staying'])

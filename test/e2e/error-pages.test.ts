@@ -30,9 +30,9 @@ routes:
     const html = { accept: 'text/html' }
     t.match(await send('GET', '/files/none', html), { status: 404, text: '<p>no such file' })
     t.match(await send('POST', '/files/none', html), { status: 405, text: '<p>gateway' })
-    const sorry = await send('GET', '/shop/a', html)
-    t.match(sorry, { text: '<p>page /502', headers: { 'content-type': 'text/html' } })
-    t.equal(sorry.status, 502)
+    const errorPage = await send('GET', '/shop/a', html)
+    t.match(errorPage, { text: '<p>page /502', headers: { 'content-type': 'text/html' } })
+    t.equal(errorPage.status, 502)
     t.match(await send('GET', '/shop/a', { accept: 'application/json' }), { text: /"Code":502/ })
     t.match(await send('POST', '/shop/a', html, 'body'), { status: 502, text: '<p>page /502' })
     t.match(await send('GET', '/none/a', html), { status: 404, text: '<p>gateway' })

@@ -14,10 +14,10 @@ const KILLS = Number(process.env['MX_KILLS'] ?? 16)
 t.setTimeout(60_000 + KILLS * 5000)
 /** Kills happen within this time after the first acknowledgement. */
 const MAX_LIFE_MS = 300
-const MUCH = 1e9
+const LARGE = 1e9
 
 interface Note {
-  readonly what: string
+  readonly name: string
   readonly sequence: number
   readonly key: string
 }
@@ -37,8 +37,8 @@ async function workAndKill(
   // The last line may be truncated.
   const lines = output.slice(0, output.lastIndexOf('\n')).split('\n')
   return lines.map((line) => {
-    const [what, sequence, key] = line.split(' ')
-    return { what: what!, sequence: Number(sequence), key: key! }
+    const [name, sequence, key] = line.split(' ')
+    return { name: name!, sequence: Number(sequence), key: key! }
   })
 }
 
@@ -50,7 +50,7 @@ async function readAll(
   const events: StoredEvent[] = []
   let from: number | undefined = first
   while (from !== undefined) {
-    const slice = await adapter.read(topic, { from, limit: 1000, maxBytes: MUCH })
+    const slice = await adapter.read(topic, { from, limit: 1000, maxBytes: LARGE })
     events.push(...slice.events)
     from = slice.next
   }
@@ -69,7 +69,7 @@ async function pullAll(adapter: EventsAdapter): Promise<Set<number>> {
   const member = await adapter.join(RETENTION, GROUP)
   const pulled = new Set<number>()
   for (;;) {
-    const deliveries = await member.pull(1000, MUCH)
+    const deliveries = await member.pull(1000, LARGE)
     for (const delivery of deliveries) {
       if (delivery.event.sequence !== end) pulled.add(delivery.event.sequence)
       else {
@@ -82,14 +82,14 @@ async function pullAll(adapter: EventsAdapter): Promise<Set<number>> {
 }
 
 /** Gaps in the sequences, and changed payloads. */
-function countFaults(events: readonly StoredEvent[]): { gaps: number; torn: number } {
+function countFaults(events: readonly StoredEvent[]): { gaps: number; incomplete: number } {
   let gaps = 0
-  let torn = 0
+  let incomplete = 0
   for (const [i, { sequence, payload, metadata }] of events.entries()) {
     if (sequence !== events[0]!.sequence + i) gaps++
-    if (!Buffer.from(payload).equals(makePayload(metadata['key']!))) torn++
+    if (!Buffer.from(payload).equals(makePayload(metadata['key']!))) incomplete++
   }
-  return { gaps, torn }
+  return { gaps, incomplete }
 }
 
 for (const sync of ['os', 'always'] as const) {
@@ -108,10 +108,10 @@ for (const sync of ['os', 'always'] as const) {
       let lastShort = 0
       let redelivered = 0
       for (let round = 0; round < KILLS / 2; round++) {
-        for (const { what, sequence, key } of await workAndKill(workers, folder, sync, round)) {
-          if (what === 'p') published.set(sequence, key)
-          else if (what === 's') lastShort = Math.max(lastShort, sequence)
-          else if (what === 'i') intended.add(sequence)
+        for (const { name, sequence, key } of await workAndKill(workers, folder, sync, round)) {
+          if (name === 'p') published.set(sequence, key)
+          else if (name === 's') lastShort = Math.max(lastShort, sequence)
+          else if (name === 'i') intended.add(sequence)
           else acked.add(sequence)
         }
         const adapter = createLmdbEvents({ folder })
@@ -122,27 +122,27 @@ for (const sync of ['os', 'always'] as const) {
         firstDead += dead.length
         stored.push(...added)
         for (const { metadata } of dead) buried.add(metadata['dead-id'])
-        const coming = await pullAll(adapter)
+        const events = await pullAll(adapter)
         const faults = { missing: 0, lost: 0, forgotten: 0, again: 0 }
         for (const [sequence, key] of published)
           if (stored[sequence - 1]?.metadata['key'] !== key) faults.missing++
         for (const { id, sequence, metadata } of stored) {
           const key = metadata['key']!
-          if (key === 'end/0/1' || coming.has(sequence)) continue
+          if (key === 'end/0/1' || events.has(sequence)) continue
           // Other events must be redelivered or become dead letters. On a busy machine, that includes events that were
           // delivered twice in time and processed late.
           if (buried.has(id)) continue
           if (isPoison(key)) faults.lost++
           else if (!intended.has(sequence)) faults.forgotten++
         }
-        for (const sequence of acked) if (coming.has(sequence)) faults.again++
+        for (const sequence of acked) if (events.has(sequence)) faults.again++
         t.strictSame(faults, { missing: 0, lost: 0, forgotten: 0, again: 0 }, `kill ${round}`)
         for (const events of [added, short, dead])
           t.strictSame(countFaults(events), { gaps: 0, torn: 0 })
         t.equal(stored.at(-1)!.sequence, stored.length)
         t.ok((short.at(-1)?.sequence ?? 0) >= lastShort)
         t.ok(round < 3 || lastShort < 100 || short[0]!.sequence > 1, 'retention continues')
-        redelivered += coming.size
+        redelivered += events.size
         await adapter.close?.()
       }
       const adapter = createLmdbEvents({ folder })

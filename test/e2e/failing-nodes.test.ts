@@ -5,10 +5,10 @@ import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import { openConfiguredGateway } from '../fixtures/configured-gateway.ts'
 
-/** @param statusOf status of a path */
-async function openNode(t: Test, statusOf: (path: string) => number): Promise<string> {
+/** @param getStatus status of a path */
+async function openNode(t: Test, getStatus: (path: string) => number): Promise<string> {
   const server = createServer(({ url = '' }, response) => {
-    response.writeHead(statusOf(url)).end()
+    response.writeHead(getStatus(url)).end()
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   t.teardown(() => server.close())
@@ -28,8 +28,8 @@ for (const listener of ['uws', 'node']) {
   })
 
   t.test(`${listener}: a path that fails on all nodes ejects no node`, async (t) => {
-    const statusOf = (path: string) => (path.includes('broken') ? 503 : 200)
-    const nodes = [await openNode(t, statusOf), await openNode(t, statusOf)]
+    const getStatus = (path: string) => (path.includes('broken') ? 503 : 200)
+    const nodes = [await openNode(t, getStatus), await openNode(t, getStatus)]
     const { send } = await openConfiguredGateway(t, `services: { shop: [${nodes.join(', ')}] }`, {
       listener,
     })

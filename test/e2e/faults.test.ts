@@ -1,7 +1,7 @@
 import t from 'tap'
 import { Agent, request } from 'undici'
 import { LISTENERS, openGateway } from '../fixtures/gateway.ts'
-import { openRawBackend, type RawConnection, tick, until } from '../fixtures/raw-backend.ts'
+import { openRawBackend, type RawConnection, tick, waitUntil } from '../fixtures/raw-backend.ts'
 
 const REQUESTS = 3000
 const CLIENTS = 32
@@ -21,7 +21,7 @@ const head = (length: number, ...fields: string[]) =>
 /** Actions of a backend by frequency. `body` names the request. */
 type Behaviour = (connection: RawConnection, body: string) => void
 
-const plain: Behaviour = (connection, body) => connection.send(head(body.length) + body)
+const respondAtOnce: Behaviour = (connection, body) => connection.send(head(body.length) + body)
 const chunked: Behaviour = (connection, body) =>
   connection.send(
     `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`,
@@ -61,17 +61,23 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
         const random = createRandom(pipeline)
         const faults = pipeline === 1 ? [...FAULTS, POISON] : FAULTS
         const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)]!
-        const behave: Behaviour = (connection, body) => {
-          const chance = random()
+        const respond: Behaviour = (connection, body) => {
+          const share = random()
           const behaviour =
-            chance < 0.15 ? pick(faults) : chance < 0.2 ? large : chance < 0.5 ? chunked : plain
+            share < 0.15
+              ? pick(faults)
+              : share < 0.2
+                ? large
+                : share < 0.5
+                  ? chunked
+                  : respondAtOnce
           behaviour(connection, body)
         }
         const onRequest = (connection: RawConnection) => {
           // Responses are sent in the order of the requests, independent of their duration.
           const path = /^[A-Z]+ \/app\/(\S+)/.exec(connection.text)![1]!
           connection.text = connection.text.slice(connection.text.indexOf('\r\n\r\n') + 4)
-          behave(connection, `<${path}>`)
+          respond(connection, `<${path}>`)
         }
         const backends = [1, 2, 3].map(() => openRequests(t, onRequest))
         const ports = (await Promise.all(backends)).map(({ port }) => port)
@@ -120,7 +126,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
           outcomes.refused > 0 && outcomes.cut > 0 && outcomes.left > 0,
           'every outcome occurred',
         )
-        await until(() => gateway.gateway.inFlight === 0)
+        await waitUntil(() => gateway.gateway.inFlight === 0)
         await tick()
         const upstream = await gateway.directory.find('go.mx.api.app')
         t.ok(upstream!.nodes.every(({ active }) => active === 0))

@@ -117,8 +117,8 @@ async function openBackend(t: Test): Promise<number> {
       req.on('error', () => {})
       for await (const chunk of req) {
         bytes += (chunk as Buffer).length
-        const aheadMs = bytes / READ_BYTES_PER_MS - (performance.now() - startMs)
-        if (aheadMs > 1) await wait(aheadMs)
+        const offsetMs = bytes / READ_BYTES_PER_MS - (performance.now() - startMs)
+        if (offsetMs > 1) await wait(offsetMs)
       }
       res.end(`${bytes}`)
       return
@@ -278,14 +278,15 @@ async function postAtIdleLimit(t: Test, listener: string, front?: Front): Promis
 }
 
 const KEEP_ALIVE_FRONTS = FRONTS.filter(({ name }) => /^(?:nginx|HAProxy|Caddy)$/i.test(name))
-const WAYS: readonly (readonly [listener: string, front?: Front])[] = [
+const COMBINATIONS: readonly (readonly [listener: string, front?: Front])[] = [
   ['uws'],
   ['node'],
   ...KEEP_ALIVE_FRONTS.map((front) => ['uws', front] as const),
 ]
-for (const [listener, front] of WAYS) {
-  const where = front === undefined ? '' : `, behind ${front.name}`
-  t.test(`loses no POST at the known idle limit of a backend: listener ${listener}${where}`, (t) =>
-    postAtIdleLimit(t, listener, front),
+for (const [listener, front] of COMBINATIONS) {
+  const frontName = front === undefined ? '' : `, behind ${front.name}`
+  t.test(
+    `loses no POST at the known idle limit of a backend: listener ${listener}${frontName}`,
+    (t) => postAtIdleLimit(t, listener, front),
   )
 }

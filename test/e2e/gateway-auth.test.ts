@@ -16,8 +16,8 @@ import { openRpcGateway } from '../fixtures/rpc-gateway.ts'
 import { makeService } from '../fixtures/services.ts'
 import { listTokenAttacks } from '../fixtures/token-attacks.ts'
 import {
-  closeOf,
   connectWebSocket,
+  getClose,
   nextMessage,
   rejectedWebSocket,
 } from '../fixtures/web-gateway.ts'
@@ -31,19 +31,19 @@ const CHANGE_MS = 1000
 
 /** A plain HTTP backend: returns the request as JSON; `/site/stream` never ends; WebSockets echo. */
 async function openSite(t: Test) {
-  const seen: Record<string, unknown>[] = []
+  const received: Record<string, unknown>[] = []
   const server = createServer((req, res) => {
-    seen.push({ url: req.url, ...req.headers })
+    received.push({ url: req.url, ...req.headers })
     if (req.url === '/site/stream') return void res.write('one')
     res.end(JSON.stringify(req.headers))
   })
   const sockets = new WebSocketServer({ server })
   sockets.on('connection', (socket, req) => {
-    seen.push({ url: req.url, ...req.headers })
+    received.push({ url: req.url, ...req.headers })
     socket.on('message', (data) => socket.send(String(data)))
   })
   const port = await listen(t, server)
-  return { seen, entry: makeService('go.mx.api.site', [`127.0.0.1:${port}`]) }
+  return { received, entry: makeService('go.mx.api.site', [`127.0.0.1:${port}`]) }
 }
 
 async function open(
@@ -156,16 +156,16 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
 
   t.test(`${name}: rejects invalid tokens`, async (t) => {
     const { port, source, service, faults } = await open(t, listener)
-    const { good, attacks } = listTokenAttacks(source.key, Math.floor(Date.now() / 1000))
+    const { validToken, attacks } = listTokenAttacks(source.key, Math.floor(Date.now() / 1000))
     const sendRequest = async (token: string): Promise<string> => {
       const client = new RawClient(port)
       client.send(
         `GET /greeter/hello?name=a HTTP/1.1\r\nHost: a.test\r\nConnection: close\r\nAuthorization: Bearer ${token}\r\n\r\n`,
       )
-      await client.until(({ closed }) => closed)
+      await client.waitUntil(({ closed }) => closed)
       return client.text
     }
-    t.match(await sendRequest(good), /^HTTP\/1.1 200/)
+    t.match(await sendRequest(validToken), /^HTTP\/1.1 200/)
     for (const [description, token] of Object.entries(attacks)) {
       const text = await sendRequest(token)
       t.match(text, /^HTTP\/1.1 4(?:01|00) /, description)
@@ -192,12 +192,12 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       client.send(
         `GET ${path} HTTP/1.1\r\nHost: a.test\r\n${fields}${fields}Connection: close, mx-account\r\n\r\n`,
       )
-      await client.until(({ closed }) => closed)
+      await client.waitUntil(({ closed }) => closed)
       t.match(client.text, /^HTTP\/1.1 200/)
       t.notMatch(client.text, 'admin', path)
     }
     t.notMatch(service.calls[0]?.metadata, /account|address/i)
-    t.notMatch(JSON.stringify(site.seen), 'admin')
+    t.notMatch(JSON.stringify(site.received), 'admin')
   })
 
   t.test(`${name}: sends the account to services but not to proxied backends`, async (t) => {
@@ -217,11 +217,11 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       headers: { ...authorize(other), cookie: 'a=b' },
     })
     socket.close()
-    t.equal(web.site.seen.length, 2)
-    for (const fields of web.site.seen)
+    t.equal(web.site.received.length, 2)
+    for (const fields of web.site.received)
       t.notMatch(JSON.stringify(fields), /mx-account|authorization/)
-    t.equal(web.site.seen[1]!['cookie'], 'a=b')
-    t.equal(site.seen.length, 0)
+    t.equal(web.site.received[1]!['cookie'], 'a=b')
+    t.equal(site.received.length, 0)
   })
 
   t.test(`${name}: authorizes a WebSocket before it is opened`, async (t) => {
@@ -233,7 +233,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       const rejection = await rejectedWebSocket(port, { path })
       t.equal(rejection.status, 401)
       t.equal(rejection.headers['www-authenticate'], 'Bearer')
-      t.equal(site.seen.length, 0)
+      t.equal(site.received.length, 0)
       const headers = authorize(await issue(JANE))
       const socket = await connectWebSocket(t, port, [], { path, headers })
       const response = nextMessage(socket)
@@ -266,12 +266,12 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       const ends = Promise.all([
         lines.text(),
         events.text(),
-        closeOf(call),
+        getClose(call),
         stream.text().then(
           () => 'whole',
           () => 'cut',
         ),
-        closeOf(tunnel),
+        getClose(tunnel),
       ])
       const startMs = performance.now()
       end(opened)
@@ -293,7 +293,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
     const headers = authorize(token)
     const reply = await fetch(`${origin}/greeter/quiet`, { headers })
     const socket = await connectWebSocket(t, port, [], { path: '/greeter/chat', headers })
-    const closed = closeOf(socket)
+    const closed = getClose(socket)
     t.match(await reply.text(), /"Code":401/)
     t.equal(await closed, '4401 Unauthorized')
   })

@@ -8,8 +8,8 @@ import { startMx } from '../fixtures/mx.ts'
 import { createPair, openOidcIssuer } from '../fixtures/oidc-issuer.ts'
 import { makeTempFolder } from '../fixtures/temp-folder.ts'
 import {
-  closeOf,
   connectWebSocket,
+  getClose,
   openBackendServer,
   rejectedWebSocket,
 } from '../fixtures/web-gateway.ts'
@@ -31,9 +31,9 @@ const basic = (id: string, password: string): Fields => ({
 
 async function open(t: Test) {
   const issuer = await openOidcIssuer(t)
-  const seen: Fields[] = []
+  const received: Fields[] = []
   const backend = await openBackendServer(t, {}, (req, res) => {
-    seen.push(req.headers as Fields)
+    received.push(req.headers as Fields)
     if (req.url !== '/app/events') return void res.end('plain')
     res.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: one\n\n')
   })
@@ -67,13 +67,13 @@ plugins:
       () => 'whole',
       () => 'cut',
     )
-    return { ends: [stream, closeOf(socket)] }
+    return { ends: [stream, getClose(socket)] }
   }
-  return { issuer, seen, write, mx, port, sendRequest, watch }
+  return { issuer, received, write, mx, port, sendRequest, watch }
 }
 
 t.test('allows only callers authenticated by key, password or token', async (t) => {
-  const { issuer, seen, sendRequest, port, mx } = await open(t)
+  const { issuer, received, sendRequest, port, mx } = await open(t)
   const nowS = Math.floor(Date.now() / 1000)
   const unknownKey = await createPair('ES256', 'one')
   const rows: [description: string, headers: Fields, challenge: string | undefined][] = [
@@ -106,8 +106,8 @@ t.test('allows only callers authenticated by key, password or token', async (t) 
     const text = await reply.text()
     if (challenge !== undefined) t.match(JSON.parse(text), { Id: 'go.mx.api.app', Code: 401 })
   }
-  t.equal(seen.length, 6)
-  t.notOk(seen.some(({ authorization }) => authorization !== undefined))
+  t.equal(received.length, 6)
+  t.notOk(received.some(({ authorization }) => authorization !== undefined))
   t.equal((await rejectedWebSocket(port, { headers: apiKey('x') })).status, 401)
   t.notMatch(mx.output.stderr, /\n +at |a password|a key"/, 'no stack and no secret is logged')
 })

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { createBroker } from '../../sdk/broker/broker.ts'
 import { createEvents } from '../../sdk/events/events.ts'
-import { until } from '../contracts/registry.ts'
+import { waitUntil } from '../contracts/registry.ts'
 import { isRunning } from '../fixtures/is-running.ts'
 import { runMx } from '../fixtures/mx.ts'
 import { openClient } from '../fixtures/sdk-services.ts'
@@ -277,8 +277,8 @@ t.test('a program receives and publishes no messages or events of another namesp
   const acme = { namespace: 'acme' }
   const [broker, events] = [createBroker(operator, acme), createEvents(operator, acme)]
   const messages: unknown[] = []
-  const take = (body: unknown): void => void messages.push(body)
-  t.teardown(await broker.subscribe('a', take, { queue: 'workers' }))
+  const onMessage = (body: unknown): void => void messages.push(body)
+  t.teardown(await broker.subscribe('a', onMessage, { queue: 'workers' }))
   await events.publish('a', 0)
   const consumed = events.consume('a', { group: 'workers', offset: 1 })
   const consume = async () => (await consumed.next()).value?.unmarshal()
@@ -294,8 +294,8 @@ t.test('a program receives and publishes no messages or events of another namesp
     (await sendRequest<{ groups: object[] }>('events', 'Stream.Groups', { topic })).groups.length
   const subscribers = async () =>
     (await sendRequest<{ subscribers: number }>('broker', 'Broker.Stats')).subscribers
-  await until(async () => (await subscribers()) === 3)
-  for (const topic of ['a', 'acme.a']) await until(async () => (await groups(topic)) === 1)
+  await waitUntil(async () => (await subscribers()) === 3)
+  for (const topic of ['a', 'acme.a']) await waitUntil(async () => (await groups(topic)) === 1)
   const numbers = Array.from({ length: 10 }, (_, i) => i + 1)
   for (const number of numbers) {
     await broker.publish('a', number)
@@ -315,7 +315,7 @@ t.test('a program receives and publishes no messages or events of another namesp
   await broker.publish('a', 'end')
   await events.publish('a', 'end')
   t.equal(await consume(), 'end')
-  await until(() => messages.at(-1) === 'end')
+  await waitUntil(() => messages.at(-1) === 'end')
   t.strictSame(messages, [...numbers, 'end'])
   await consumed.return?.()
 })
@@ -372,12 +372,12 @@ t.test(
 t.test('mx kill deletes the account of the program and ends its processes', async (t) => {
   const words = ['/bin/sleep', String(randomInt(1e6, 1e9))]
   await program('Escape', { words })
-  await until(async () => isRunning(words))
+  await waitUntil(async () => isRunning(words))
   const auth = await sendRequest<{ id: string; secret: string }>('shop', 'Shop.Credentials')
   t.equal(auth.id, 'shop@latest')
-  const stranger = openClient(t, { proxy: server.proxy, retries: 0 })
+  const anonymousClient = openClient(t, { proxy: server.proxy, retries: 0 })
   const logIn = (request: object) =>
-    stranger.call<{ token: Record<string, string> }>('auth', 'Auth.Token', request)
+    anonymousClient.call<{ token: Record<string, string> }>('auth', 'Auth.Token', request)
   const { token } = await logIn(auth)
   await mx('kill', 'shop')
   t.equal(isRunning(words), false, 'even in its own session, without the environment')

@@ -28,11 +28,11 @@ async function start(t: Test, args: readonly string[], message: string) {
     child.kill('SIGKILL')
     if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
   })
-  const worse: unknown[] = []
+  const warnings: unknown[] = []
   for await (const line of createInterface(child.stderr)) {
     const entry = JSON.parse(line) as Record<string, unknown>
-    if (entry['msg'] === message) return { entry, worse }
-    if (Number(entry['level']) > 30) worse.push(entry)
+    if (entry['msg'] === message) return { entry, warnings }
+    if (Number(entry['level']) > 30) warnings.push(entry)
   }
   throw new Error(`mx ${args.join(' ')} ended before "${message}"`)
 }
@@ -77,20 +77,20 @@ t.test('mx api serves on both listeners, with a plugin in TypeScript', async (t)
   )
   for (const listener of ['uws', 'node']) {
     const args = ['api', ...ANY, `--listener=${listener}`, '--plugin=./teapot.ts']
-    const { entry, worse } = await start(t, args, 'gateway ready')
-    t.same(worse, [])
+    const { entry, warnings } = await start(t, args, 'gateway ready')
+    t.same(warnings, [])
     t.equal((await fetch(String(entry['url']))).status, 418)
     t.equal(entry['listener'], listener)
   }
 })
 
 t.test('packages imported by a plugin share the classes of the gateway', async (t) => {
-  const refusing = join(home, 'node_modules/refusing')
-  mkdirSync(refusing, { recursive: true })
+  const rejectingModule = join(home, 'node_modules/refusing')
+  mkdirSync(rejectingModule, { recursive: true })
   symlinkSync(join(modules, 'mx-gateway'), join(home, 'node_modules/mx-gateway'))
-  writeFileSync(join(refusing, 'package.json'), '{"type":"module","exports":"./index.js"}')
+  writeFileSync(join(rejectingModule, 'package.json'), '{"type":"module","exports":"./index.js"}')
   writeFileSync(
-    join(refusing, 'index.js'),
+    join(rejectingModule, 'index.js'),
     `import { GatewayError } from 'mx-gateway'
 export function reject() { throw new GatewayError('shop', 410, 'sold out') }
 `,

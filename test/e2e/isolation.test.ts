@@ -51,7 +51,7 @@ interface Login {
   readonly token: { readonly access_token: string }
 }
 
-interface Scene {
+interface Setup {
   readonly server: ServerProcess
   readonly operator: Deployer
   /** An administrator of namespace `tb`. */
@@ -62,7 +62,7 @@ async function open(
   t: Test,
   args: readonly string[],
   options: ServerProcessOptions = {},
-): Promise<Scene> {
+): Promise<Setup> {
   const server = await startServerProcess(t, args, options)
   const { proxy, token } = server
   const admin = openClient(t, { proxy, token })
@@ -76,7 +76,7 @@ async function open(
 }
 
 async function attack(
-  { operator, server }: Scene,
+  { operator, server }: Setup,
   deployer: Deployer,
   files: Record<string, string>,
 ) {
@@ -124,12 +124,12 @@ t.test(
   'a program cannot read data of the server or of other namespaces',
   { skip: !isRoot && 'requires root' },
   async (t) => {
-    const scene = await open(t, ['--runtime_namespaces=tb'], { env: { SERVER_SECRET: 'secret' } })
-    const { server, tenant } = scene
+    const setup = await open(t, ['--runtime_namespaces=tb'], { env: { SERVER_SECRET: 'secret' } })
+    const { server, tenant } = setup
     const key = join(server.home, '.mx/config_secret_key')
     const build = `id -u; cat ${key} || echo denied; tr "\\0" "\\n" < /proc/${server.child.pid}/environ || echo denied; ln -s ${key} stolen`
     const mx = `${HTTP}build: ${JSON.stringify(build)}\n`
-    const { uid, reads, lists, kills, pids, files, names, status } = await attack(scene, tenant, {
+    const { uid, reads, lists, kills, pids, files, names, status } = await attack(setup, tenant, {
       'mx.yaml': mx,
     })
     t.ok(uid >= 200_000)
@@ -164,8 +164,8 @@ t.test(
   'a server that runs without root logs which files its programs can read',
   { skip: !isRoot && 'requires root' },
   async (t) => {
-    const scene = await open(t, [], { uid: UNPRIVILEGED_UID })
-    const { server, operator, tenant } = scene
+    const setup = await open(t, [], { uid: UNPRIVILEGED_UID })
+    const { server, operator, tenant } = setup
     const line = server
       .log()
       .find(({ msg }) => String(msg).startsWith('programs started by mx run are not'))
@@ -176,7 +176,7 @@ t.test(
     })
     const create = tenant.create('hostile', { 'main.cjs': SERVE, 'mx.yaml': HTTP })
     await t.rejects(create, { code: 403, message: /runtime_namespaces/ })
-    const { uid, reads } = await attack(scene, operator, { 'mx.yaml': HTTP })
+    const { uid, reads } = await attack(setup, operator, { 'mx.yaml': HTTP })
     t.equal(uid, UNPRIVILEGED_UID)
     // Files are readable, as logged, but environment and memory of the server are not.
     for (const name of ['environ', 'mem']) {
@@ -193,15 +193,15 @@ t.test(
   async (t) => {
     const args = ['--runtime_uids=none', '--runtime_namespaces=tb']
     const { server, operator, tenant } = await open(t, args)
-    const ran = join(server.home, 'ran')
-    const files = { 'main.cjs': SERVE, 'mx.yaml': `${HTTP}build: touch ${ran}\n` }
+    const marker = join(server.home, 'ran')
+    const files = { 'main.cjs': SERVE, 'mx.yaml': `${HTTP}build: touch ${marker}\n` }
     await tenant.create('denied', files)
     const error = /namespace tb cannot run: the server is privileged .*runtime_uids.*CAP_SYS_ADMIN/
     t.match(await tenant.settled('denied'), { status: 7, metadata: { error } })
-    t.notOk(existsSync(ran), 'the build did not run either')
+    t.notOk(existsSync(marker), 'the build did not run either')
     await tenant.call('Delete', 'denied')
     await operator.create('allowed', files)
     t.match(await operator.settled('allowed'), { status: 4 })
-    t.ok(existsSync(ran))
+    t.ok(existsSync(marker))
   },
 )

@@ -76,9 +76,9 @@ t.test('SIGKILL of one of three servers', async (t) => {
   const stored = new Map<number, string>()
   const acked = new Set<number>()
   /** Events are not redelivered if the server processed their acknowledgement before the kill. */
-  const doubtful = new Set<number>()
+  const uncertain = new Set<number>()
   let redelivered = 0
-  let isOver = false
+  let hasEnded = false
 
   async function publishTo(count: number): Promise<void> {
     while (stored.size < count) {
@@ -94,13 +94,13 @@ t.test('SIGKILL of one of three servers', async (t) => {
   async function consume(): Promise<void> {
     for (;;) {
       const deliveries = await member.pull(64, 1e6)
-      if (isOver) return
+      if (hasEnded) return
       for (const { event } of deliveries) if (acked.has(event.sequence)) redelivered++
       await Promise.all(
         deliveries.map(async (delivery) => {
           await Promise.resolve(delivery.ack()).then(
             () => acked.add(delivery.event.sequence),
-            () => doubtful.add(delivery.event.sequence),
+            () => uncertain.add(delivery.event.sequence),
           )
         }),
       )
@@ -117,7 +117,7 @@ t.test('SIGKILL of one of three servers', async (t) => {
   const { last } = (await events.listTopics())[0]!
   while ((await events.listGroups!(JET_TOPIC))[0]!.acked < last)
     await new Promise((resolve) => setTimeout(resolve, 20))
-  isOver = true
+  hasEnded = true
   await member.leave()
   await consuming
 
@@ -132,7 +132,7 @@ t.test('SIGKILL of one of three servers', async (t) => {
   t.equal(new Set(ids.values()).size, last, 'no event is stored twice')
   t.equal(redelivered, 0, 'no acknowledged event was redelivered')
   const missing = [...ids.keys()].filter(
-    (sequence) => !acked.has(sequence) && !doubtful.has(sequence),
+    (sequence) => !acked.has(sequence) && !uncertain.has(sequence),
   )
   t.same(missing, [], 'the group received all events')
 })

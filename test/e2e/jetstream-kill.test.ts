@@ -12,7 +12,7 @@ import type {
 } from '../../core/contracts/events.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { startNats } from '../fixtures/nats.ts'
-import { until } from '../fixtures/raw-backend.ts'
+import { waitUntil } from '../fixtures/raw-backend.ts'
 
 const KILLS = Number(process.env['MX_KILLS'] ?? 8)
 t.setTimeout(60_000 + KILLS * 5000)
@@ -32,7 +32,7 @@ t.test('SIGKILL of NATS under load', async (t) => {
     t.teardown(() => adapter.close?.())
     return adapter
   }
-  const [remaining, right] = [open(), open()]
+  const [left, right] = [open(), open()]
   /** Ids of acknowledged events by sequence. */
   const stored = new Map<number, string>()
   /** Times at which acknowledgements of the group settled. */
@@ -41,12 +41,12 @@ t.test('SIGKILL of NATS under load', async (t) => {
   const codes = new Set<number>()
   let unknown = 0
   let redelivered = 0
-  let twice = 0
-  let isOver = false
+  let duplicates = 0
+  let hasEnded = false
   let isDone = false
 
   async function publish(adapter: EventsAdapter): Promise<void> {
-    while (!isOver) {
+    while (!hasEnded) {
       const events = Array.from({ length: 50 }, make)
       const outcomes = await Promise.resolve(
         adapter.append(events.map((event) => ({ topic: TOPIC, event }))),
@@ -56,7 +56,7 @@ t.test('SIGKILL of NATS under load', async (t) => {
           codes.add(outcome.code)
           unknown++
         } else {
-          if (stored.has(outcome)) twice++
+          if (stored.has(outcome)) duplicates++
           stored.set(outcome, events[index]!.id)
         }
       }
@@ -80,9 +80,9 @@ t.test('SIGKILL of NATS under load', async (t) => {
     }
   }
 
-  const members = [await remaining.join(TOPIC, GROUP), await right.join(TOPIC, GROUP)]
+  const members = [await left.join(TOPIC, GROUP), await right.join(TOPIC, GROUP)]
   const consuming = Promise.all(members.map(consume))
-  const publishing = Promise.all([publish(remaining), publish(right)])
+  const publishing = Promise.all([publish(left), publish(right)])
   for (let kill = 0; kill < KILLS; kill++) {
     await new Promise((resolve) => setTimeout(resolve, Math.random() * MAX_LIFE_MS))
     await server.kill()
@@ -90,16 +90,16 @@ t.test('SIGKILL of NATS under load', async (t) => {
   }
   // The last outage has ended once an event is stored again.
   const { size } = stored
-  await until(() => stored.size > size)
-  isOver = true
+  await waitUntil(() => stored.size > size)
+  hasEnded = true
   await publishing
-  const isThrough = async (): Promise<boolean> => {
-    const [topic] = await remaining.listTopics()
-    const [group] = await remaining.listGroups!(TOPIC)
+  const isDelivered = async (): Promise<boolean> => {
+    const [topic] = await left.listTopics()
+    const [group] = await left.listGroups!(TOPIC)
     return group!.acked === topic!.last && group!.pending === 0
   }
   // The server may still be unavailable.
-  while (!(await isThrough().catch(() => false)))
+  while (!(await isDelivered().catch(() => false)))
     await new Promise((resolve) => setTimeout(resolve, 50))
   isDone = true
   await Promise.all(members.map((member) => member.leave()))
@@ -108,14 +108,14 @@ t.test('SIGKILL of NATS under load', async (t) => {
   const ids = new Map<number, string>()
   let from: number | undefined = 1
   while (from !== undefined) {
-    const { events, next } = await remaining.read(TOPIC, { from, limit: 5000, maxBytes: 1e7 })
+    const { events, next } = await left.read(TOPIC, { from, limit: 5000, maxBytes: 1e7 })
     for (const { sequence, id } of events) ids.set(sequence, id)
     from = next
   }
   const lost = [...stored].filter(([sequence, id]) => ids.get(sequence) !== id)
   t.same(lost, [], 'every acknowledged event exists with its sequence')
   t.equal(new Set(ids.values()).size, ids.size, 'no event is stored twice')
-  t.equal(twice, 0, 'no sequence is assigned twice')
+  t.equal(duplicates, 0, 'no sequence is assigned twice')
   t.same(
     [...ids.keys()],
     Array.from({ length: ids.size }, (_, i) => i + 1),

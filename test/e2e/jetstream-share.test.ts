@@ -36,8 +36,8 @@ async function publish(adapter: EventsAdapter, count: number): Promise<void> {
   )
 }
 
-async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 20))
+async function waitUntil(condition: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 20))
 }
 
 t.test('two processes share a group', async (t) => {
@@ -51,8 +51,8 @@ t.test('two processes share a group', async (t) => {
     const members = await Promise.all([startMember(t, ...args), startMember(t, ...args)])
     const pulled = () => members.flatMap((member) => member.pulled)
     for (let i = 0; i < EVENTS / 50; i++) await publish(adapter, 50)
-    await until(() => pulled().length >= EVENTS)
-    await until(async () => (await adapter.listGroups!(TOPIC))[0]!.acked === EVENTS)
+    await waitUntil(() => pulled().length >= EVENTS)
+    await waitUntil(async () => (await adapter.listGroups!(TOPIC))[0]!.acked === EVENTS)
     t.same(
       pulled().sort((a, b) => a - b),
       Array.from({ length: EVENTS }, (_, i) => i + 1),
@@ -62,17 +62,17 @@ t.test('two processes share a group', async (t) => {
   })
 
   await t.test('pending events of a killed process are redelivered to the other', async (t) => {
-    const [holding, other] = [
+    const [holder, other] = [
       await startMember(t, server.url, 'killed', '1000', 'holds'),
       await startMember(t, server.url, 'killed', '1000'),
     ]
-    await until(() => holding.pulled.length > 0)
-    holding.child.kill('SIGKILL')
-    await once(holding.child, 'exit')
-    await until(() => new Set(other.pulled).size === EVENTS)
-    const [first] = holding.pulled
+    await waitUntil(() => holder.pulled.length > 0)
+    holder.child.kill('SIGKILL')
+    await once(holder.child, 'exit')
+    await waitUntil(() => new Set(other.pulled).size === EVENTS)
+    const [first] = holder.pulled
     t.ok(other.pulled.includes(first!), 'including pending events')
-    await until(async () => {
+    await waitUntil(async () => {
       const groups = await adapter.listGroups!(TOPIC)
       return groups.some(({ name, acked }) => name === 'killed' && acked === EVENTS)
     })

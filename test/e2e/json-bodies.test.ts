@@ -149,7 +149,7 @@ routes:
     const events = new RawClient(gateway.port)
     t.teardown(() => events.socket.destroy())
     events.send('GET /shop/events HTTP/1.1\r\nHost: a\r\n\r\n')
-    await events.until(() => events.text.includes('data: {"secret":1}'))
+    await events.waitUntil(() => events.text.includes('data: {"secret":1}'))
     t.pass('an event stream is not buffered')
   })
 }

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import t from 'tap'
 import { Agent, request } from 'undici'
 import { openGateway } from '../fixtures/gateway.ts'
-import { until } from '../fixtures/raw-backend.ts'
+import { waitUntil } from '../fixtures/raw-backend.ts'
 
 /** A backend process that delays every response and prints its port. */
 const BACKEND = `
@@ -48,14 +48,14 @@ for (const method of ['GET', 'POST'] as const) {
       }
       const clients = Array.from({ length: 64 }, load)
       const count = () => [...responses.values()].reduce((sum, n) => sum + n, 0)
-      const reach = (total: number) => until(() => count() >= total)
+      const reach = (total: number) => waitUntil(() => count() >= total)
       await reach(1000)
       t.equal(failed, 0)
       t.equal(responses.size, 2, 'both backends serve')
 
       const upstream = await directory.find('go.mx.api.app')
       const [victim, other] = upstream!.nodes
-      await until(() => victim!.active > 0)
+      await waitUntil(() => victim!.active > 0)
       let inFlight = victim!.active
       backends[0]!.child.kill('SIGKILL')
       // A killed process still has its sockets for a moment, and requests continue to arrive.

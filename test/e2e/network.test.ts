@@ -56,7 +56,7 @@ async function startServer(
   const env = { MX_PROFILE: 'test', MX_AUTH_PRIVATE_KEY: SIGNING_KEY }
   const mx = startMx(args, { cwd: makeTempFolder(t, 'network'), env })
   t.teardown(() => mx.child.kill('SIGKILL'))
-  await mx.until(/"server ready"/)
+  await mx.waitUntil(/"server ready"/)
   const ready = mx.log().find(({ msg }) => msg === 'server ready')!
   const proxy = String(ready['proxy'])
   const client = openClient(t, { address: proxy, auth: ADMIN, retries: 0 })
@@ -132,11 +132,11 @@ function load(t: Test, server: Server, service: string, callers: number) {
     await Promise.all(running)
   }
   t.teardown(stop)
-  const more = (n: number): Promise<void> => {
+  const waitForMore = (n: number): Promise<void> => {
     const end = count + n
     return eventually(async () => count >= end)
   }
-  return { failures, more, stop }
+  return { failures, waitForMore, stop }
 }
 
 t.test(
@@ -146,18 +146,18 @@ t.test(
     await serve(t, c, 'greeter')
     await responses(a, 'greeter', 'c')
     await eventually(async () => (await ways(a, 'greeter')) === 'b c, e d c')
-    const { failures, more, stop } = load(t, a, 'greeter', 8)
-    await more(200)
+    const { failures, waitForMore, stop } = load(t, a, 'greeter', 8)
+    await waitForMore(200)
     await kill(b)
     await eventually(async () => (await ways(a, 'greeter')) === 'e d c')
-    await more(200)
+    await waitForMore(200)
     t.ok(failures.length <= 8, `${failures.length} of 8 callers`)
     t.ok(failures.every((code) => code === 502))
     failures.length = 0
-    const again = await startServer(t, 'b', { nodes: [a, c], address: b.address })
+    const restarted = await startServer(t, 'b', { nodes: [a, c], address: b.address })
     await eventually(async () => (await ways(a, 'greeter')).startsWith('b c'))
-    t.equal(await locate(again, 'greeter'), 'c')
-    await more(200)
+    t.equal(await locate(restarted, 'greeter'), 'c')
+    await waitForMore(200)
     await stop()
     t.strictSame(failures, [], 'no failure while the server returns')
     t.equal(await locate(e, 'greeter'), 'c')
@@ -171,10 +171,10 @@ t.test('a line: partitions merge again, and loops end', async (t) => {
   await responses(a, 'right', 'd')
   await responses(d, 'left', 'a')
   const numbers = Array.from({ length: 2000 }, (_, i) => i)
-  const seen: unknown[] = []
-  for await (const reply of a.client.stream('right', 'A.Count', numbers)) seen.push(reply)
+  const received: unknown[] = []
+  for await (const reply of a.client.stream('right', 'A.Count', numbers)) received.push(reply)
   t.strictSame(
-    seen,
+    received,
     numbers.map((n) => ({ n, id: 'd' })),
     'a stream across two servers',
   )
@@ -219,23 +219,23 @@ t.test('a star: its center and a leaf are killed and restarted', async (t) => {
 
   await serve(t, b, 'greeter')
   await eventually(async () => (await ways(a, 'greeter')) === 'b, c')
-  const { failures, more, stop } = load(t, a, 'greeter', 8)
-  await more(200)
+  const { failures, waitForMore, stop } = load(t, a, 'greeter', 8)
+  await waitForMore(200)
   await kill(b)
-  await more(400)
+  await waitForMore(400)
   t.ok(failures.length <= 8, `killed: ${failures.length} of 8 callers`)
   t.ok(failures.every((code) => code === 502))
   failures.length = 0
-  const again = await startServer(t, 'b', { nodes: [a], address: b.address })
+  const rejoined = await startServer(t, 'b', { nodes: [a], address: b.address })
   await eventually(async () => (await ways(a, 'greeter')) === 'b, c')
-  await more(200)
+  await waitForMore(200)
   c.child.kill('SIGTERM')
   t.equal(await c.ended, 0)
-  await more(200)
+  await waitForMore(200)
   await stop()
   t.strictSame(failures, [], 'no failure during a graceful stop')
-  again.child.kill('SIGTERM')
-  t.equal(await again.ended, 0)
+  rejoined.child.kill('SIGTERM')
+  t.equal(await rejoined.ended, 0)
   t.equal(await locate(a, 'greeter'), 503)
   a.child.kill('SIGTERM')
   t.equal(await a.ended, 0)

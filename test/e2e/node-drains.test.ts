@@ -48,8 +48,8 @@ t.test('a drained node gets no request in any worker until it is restored', asyn
     const texts = await Promise.all(Array.from({ length: 24 }, () => send('/shop/x')))
     return [...new Set(texts)].sort().join('')
   }
-  const change = async (what: string, node: string) => {
-    const response = await fetch(`${admin}/nodes/${what}?service=shop&node=${node}`, {
+  const change = async (name: string, node: string) => {
+    const response = await fetch(`${admin}/nodes/${name}?service=shop&node=${node}`, {
       ...{ method: 'POST', headers: { authorization: `Bearer ${TOKEN}` } },
     })
     return { status: response.status, body: await response.json() }
@@ -77,11 +77,11 @@ t.test('a drained node gets no request in any worker until it is restored', asyn
   t.match(metrics, /mx_upstream_nodes\{service="go\.mx\.api\.shop",state="drained"\} 1\n/)
 
   writeFileSync(join(cwd, 'mx.yaml'), `${services}balance: p2c\n`)
-  await mx.until(/configuration reloaded/)
+  await mx.waitUntil(/configuration reloaded/)
   t.equal(await sample(), 'b', 'even after a reload')
   const before = listWorkers(mx.child.pid)
   process.kill(before[0]!, 'SIGKILL')
-  await mx.until(/worker exited; restarting/)
+  await mx.waitUntil(/worker exited; restarting/)
   await eventually(async () => {
     const now = listWorkers(mx.child.pid)
     return now.length === 2 && !now.includes(before[0]!)

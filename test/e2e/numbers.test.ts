@@ -91,7 +91,7 @@ const BODIES: Readonly<Record<string, Send>> = {
   '--json': (name, n) => dynamic(name, '--json', `{"n":${n}}`),
   'standard input': (name, n) => pipe(`{"n":${n}}\n`, () => dynamic(name, '-')),
 }
-const WAYS: Readonly<Record<string, Send>> = {
+const SENDERS: Readonly<Record<string, Send>> = {
   'GET query': (name, n) => send(`/nums/nums/${name}?n=${n}`),
   form: (name, n) => send(`/nums/nums/${name}`, `n=${n}`, 'application/x-www-form-urlencoded'),
   flag: (name, n) => dynamic(name, `--n=${n}`),
@@ -99,17 +99,17 @@ const WAYS: Readonly<Record<string, Send>> = {
 }
 
 async function check(
-  ways: Readonly<Record<string, Send>>,
+  senders: Readonly<Record<string, Send>>,
   typed: string,
   expected: Readonly<Record<string, string>>,
 ): Promise<void> {
   await t.test(typed, async (t) => {
     for (const [name, target] of Object.entries(expected))
-      for (const [way, send] of Object.entries(ways)) {
+      for (const [sender, send] of Object.entries(senders)) {
         const { got, error } = await send(name, typed)
-        t.equal(got, target, `${way}, ${name}: ${error}`)
+        t.equal(got, target, `${sender}, ${name}: ${error}`)
         if (target === '400')
-          t.match(error, typed.replaceAll('"', ''), `${way}, ${name} contains the field name`)
+          t.match(error, typed.replaceAll('"', ''), `${sender}, ${name} contains the field name`)
       }
   })
 }
@@ -133,7 +133,7 @@ const TABLE: Readonly<Record<string, readonly string[]>> = {
   '-0': ['0', '0', '0', '0', '0'],
 }
 for (const [typed, row] of Object.entries(TABLE))
-  await check(WAYS, typed, Object.fromEntries(NAMES.map((name, i) => [name, row[i]!])))
+  await check(SENDERS, typed, Object.fromEntries(NAMES.map((name, i) => [name, row[i]!])))
 
 // A 64-bit integer may be a string (ProtoJSON); other integers beyond 2^53 may not.
 await check(BODIES, '"9007199254740993"', {
@@ -166,12 +166,12 @@ t.test('preserves JSON numbers of requests and responses exactly', async (t) => 
   })
   t.equal(status, 200)
   const readable = '{"1":[1E400,1.0,-0],"2":9007199254740993,"t":0.1000000000000000055}'
-  const inOneLine = typed.replace(/ /g, '')
+  const compact = typed.replace(/ /g, '')
   const commands: readonly (readonly [() => Promise<string>, reply: string])[] = [
     [() => run(callCommand, 'typed', 'Typed.Call', typed), readable],
-    [() => run(callCommand, 'typed', 'Typed.Call', typed, '-oraw'), inOneLine],
+    [() => run(callCommand, 'typed', 'Typed.Call', typed, '-oraw'), compact],
     [() => run(streamCommand, 'typed', 'Typed.Stream', typed), readable],
-    [() => run(streamCommand, 'typed', 'Typed.Stream', typed, '-oraw'), inOneLine],
+    [() => run(streamCommand, 'typed', 'Typed.Stream', typed, '-oraw'), compact],
     [() => run({ run: () => runDynamic('typed', ['call', '--json', typed], []) }), readable],
     [() => run({ run: () => runDynamic('typed', ['stream', '--json', typed], []) }), readable],
   ]

@@ -12,11 +12,11 @@ t.test('a user of an issuer cannot act as the account with the same id', async (
   const options = `{ issuer: '${issuer.issuer}', audience: [app], required: false }`
   writeFileSync(file, `plugins:\n  - oidc: ${options}\n`)
   const { get, post } = await openServer(t, [`--config=${file}`])
-  const stranger = { authorization: `Bearer ${await issuer.issue({ sub: 'admin' })}` }
-  t.match(await get('/auth/rules/list', stranger), { status: 200 }, 'the user is logged in')
-  t.match(await post('/auth/revoke', { id: 'admin' }, stranger), { status: 401 })
+  const otherUser = { authorization: `Bearer ${await issuer.issue({ sub: 'admin' })}` }
+  t.match(await get('/auth/rules/list', otherUser), { status: 200 }, 'the user is logged in')
+  t.match(await post('/auth/revoke', { id: 'admin' }, otherUser), { status: 401 })
   const secrets = { id: 'admin', new_secret: 'a new secret' }
-  t.match(await post('/auth/accounts/changeSecret', secrets, stranger), { status: 401 })
+  t.match(await post('/auth/accounts/changeSecret', secrets, otherUser), { status: 401 })
   t.match(await get('/auth/accounts/list'), { status: 200 }, 'admin is still logged in')
   const account = { id: `${issuer.issuer}#admin`, secret: 'a secret of it' }
   t.match(await post('/auth/generate', account), { status: 400 }, 'no account has this id')

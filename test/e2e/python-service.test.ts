@@ -9,7 +9,7 @@ import t, { type Test } from 'tap'
 import { WebSocket } from 'ws'
 import { ROOT } from '../../scripts/root.ts'
 import { openApi } from '../fixtures/api.ts'
-import { until } from '../fixtures/raw-backend.ts'
+import { waitUntil } from '../fixtures/raw-backend.ts'
 import { skipUnless } from '../fixtures/servers.ts'
 
 const SERVICE = 'go.mx.api.helloworld'
@@ -148,8 +148,8 @@ t.test('a service in Python with the standard library only, behind the gateway',
       `:\n\n${greetings.map((greeting) => `data: ${greeting}\n\n`).join('')}event: end\ndata: {}\n\n`,
     )
 
-    const none = await service.fetch('/helloworld/stream?name=John&count=0')
-    t.equal(await none.text(), '', 'an empty stream')
+    const noCount = await service.fetch('/helloworld/stream?name=John&count=0')
+    t.equal(await noCount.text(), '', 'an empty stream')
     const early = await service.fetch('/helloworld/stream?count=3')
     t.equal(early.status, 400, 'an error before the first message is the response')
   })
@@ -162,11 +162,11 @@ t.test('a service in Python with the standard library only, behind the gateway',
     t.strictSame(JSON.parse(lines[0]!), { message: 'Hello John, 1 of 1000' })
     t.match(JSON.parse(lines.at(-1)!), { error: { Code: 408, Status: 'Request Timeout' } })
 
-    await until(() => service.countConnections() <= 1)
-    const remaining = await service.stream('/helloworld/stream?name=John&count=1000000')
-    await remaining.lines.next()
-    remaining.reply.destroy()
-    await until(() => service.countConnections() <= 1)
+    await waitUntil(() => service.countConnections() <= 1)
+    const openStream = await service.stream('/helloworld/stream?name=John&count=1000000')
+    await openStream.lines.next()
+    openStream.reply.destroy()
+    await waitUntil(() => service.countConnections() <= 1)
     t.equal((await service.fetch('/helloworld/call?name=John')).status, 200)
   })
 
@@ -206,7 +206,7 @@ t.test('a service in Python with the standard library only, behind the gateway',
       await lines.next()
       const body = '{"name":"John","count":1,"pause":50}'
       const pending = service.post('/helloworld/stream', body)
-      await until(() => service.countConnections() === 2)
+      await waitUntil(() => service.countConnections() === 2)
       await service.kill()
       const failed = await pending
       t.equal(failed.status, 502)

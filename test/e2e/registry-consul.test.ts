@@ -4,8 +4,8 @@ import type { Registry } from '../../core/contracts/registry.ts'
 import { startConsul } from '../fixtures/consul.ts'
 import { eventually } from '../fixtures/eventually.ts'
 import {
+  listNodes,
   load,
-  nodesOf,
   type Running,
   startGateway,
   startGreeter,
@@ -22,7 +22,7 @@ function open(t: Test, { port }: { port: number }): Registry {
   return registry
 }
 
-const addressesOf = (...nodes: Running[]): string[] => nodes.map(({ address }) => address).sort()
+const listAddresses = (...nodes: Running[]): string[] => nodes.map(({ address }) => address).sort()
 
 t.test(
   'serves a service in Consul, which loses no request when it stops, and only requests in flight when it is killed',
@@ -45,24 +45,26 @@ t.test(
       startGreeter(t, toText(agent)),
       startGreeter(t, toText(agent)),
     ])
-    const { failures, received, more, stop } = load(t, url)
+    const { failures, received, waitForMore, stop } = load(t, url)
     await received(...services)
     const registry = open(t, agent)
     for (const empty of [false, true]) {
       await agent.kill()
-      await more(200)
+      await waitForMore(200)
       await received(...services)
       await agent.start({ empty })
-      await more(200)
+      await waitForMore(200)
       await received(...services)
-      if (!empty) await eventually(async () => (await nodesOf(registry)).length === services.length)
+      if (!empty)
+        await eventually(async () => (await listNodes(registry)).length === services.length)
       const late = await startGreeter(t, toText(agent))
       await received(...services, late)
       // The empty Consul discovers the other nodes by their next heartbeats; until then, the gateway still routes to
       // them.
       const known = empty ? [late] : [...services, late]
-      await eventually(async () => (await nodesOf(registry)).length >= known.length)
-      for (const address of addressesOf(...known)) t.ok((await nodesOf(registry)).includes(address))
+      await eventually(async () => (await listNodes(registry)).length >= known.length)
+      for (const address of listAddresses(...known))
+        t.ok((await listNodes(registry)).includes(address))
       services.push(late)
     }
     await stop()

@@ -43,8 +43,8 @@ async function open(t: Test) {
     nodes,
     respondingNodes,
     registry: () => remote.registry,
-    toResponses: (some: readonly { readonly address: string }[]): string[] =>
-      some.map((node) => `200 ${node.address}`).sort(),
+    toResponses: (nodes: readonly { readonly address: string }[]): string[] =>
+      nodes.map((node) => `200 ${node.address}`).sort(),
     /** Services after a restart. */
     async restart(...retained: string[]): Promise<void> {
       await remote.close()
@@ -94,11 +94,11 @@ t.test('removes only unreachable nodes after a registry returned empty', async (
   const late = await openBackend(t)
   await registry().register!(makeService('greeter', [late.address]))
   await waitForNodes(toResponses([...nodes, late]))
-  const [dies, leaves, ...remaining] = nodes
-  await dies!.close()
-  t.same(await respondingNodes(100), toResponses([leaves!, late, ...remaining]))
-  const repeated = makeService('greeter', [leaves!.address])
+  const [killed, deregistered, ...healthy] = nodes
+  await killed!.close()
+  t.same(await respondingNodes(100), toResponses([deregistered!, late, ...healthy]))
+  const repeated = makeService('greeter', [deregistered!.address])
   await registry().register!(repeated)
   await registry().deregister!(repeated)
-  await waitForNodes(toResponses([late, ...remaining]))
+  await waitForNodes(toResponses([late, ...healthy]))
 })

@@ -3,8 +3,8 @@ import { createMxRegistry } from '../../adapters/registry/mx.ts'
 import type { Registry } from '../../core/contracts/registry.ts'
 import { eventually } from '../fixtures/eventually.ts'
 import {
+  listNodes,
   load,
-  nodesOf,
   startGateway as openGateway,
   startGreeter as openGreeter,
   type Running,
@@ -44,19 +44,19 @@ t.test('a registry that dies and restarts empty loses no request', async (t) => 
     startGreeter(t, first),
     startGreeter(t, first),
   ])
-  const { failures, received, more, stop } = load(t, url)
+  const { failures, received, waitForMore, stop } = load(t, url)
   await received(...services)
   first.child.kill('SIGKILL')
   await first.ended
-  await more(200)
+  await waitForMore(200)
   await received(...services)
   const second = await startRegistry(t, first.address)
   const startedMs = performance.now()
   const registry = open(t, second)
-  await eventually(async () => (await nodesOf(registry)).length === 2)
+  await eventually(async () => (await listNodes(registry)).length === 2)
   t.ok(performance.now() - startedMs < 25_000, 'before the next heartbeat')
-  t.same(await nodesOf(registry), services.map(({ address }) => address).sort())
-  await more(200)
+  t.same(await listNodes(registry), services.map(({ address }) => address).sort())
+  await waitForMore(200)
   await received(...services)
   const third = await startGreeter(t, second)
   await received(third)

@@ -63,8 +63,8 @@ routes:
     }
     const moved = await send('GET', '/q?e=1', { host: 'old.test:8080' })
     t.match(moved, { status: 308, headers: { location: 'https://shop.test/q?e=1' } })
-    const here = await send('GET', '/here', { host: 'shop.test:8080' })
-    t.match(here, { status: 302, headers: { location: 'http://www.shop.test:8080/there' } })
+    const sameHost = await send('GET', '/here', { host: 'shop.test:8080' })
+    t.match(sameHost, { status: 302, headers: { location: 'http://www.shop.test:8080/there' } })
     t.match(await send('GET', '/healthz'), {
       ...{ status: 200, text: 'ok' },
       headers: { 'cache-control': 'no-store' },

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import t from 'tap'
 import { WebSocket } from 'ws'
 import { openDeployer } from '../fixtures/deployer.ts'
-import { until } from '../fixtures/raw-backend.ts'
+import { waitUntil } from '../fixtures/raw-backend.ts'
 import { openClient } from '../fixtures/sdk-services.ts'
 import { startServerProcess } from '../fixtures/server-process.ts'
 
@@ -51,13 +51,13 @@ t.test('8 updates under load: no call fails, and WebSockets end only with 1012',
   await create('ticker', toTicking('0'))
   t.match(await settled('ticker'), { status: 4 })
 
-  let isOver = false
+  let hasEnded = false
   const failed: unknown[] = []
   const responses = new Set<string>()
   const codes = new Map<number, number>()
   let calls = 0
   const callers = Array.from({ length: CALLERS }, async () => {
-    while (!isOver) {
+    while (!hasEnded) {
       const reply = await fetch(`${server.gateway}/ticker/call`)
       const body = (await reply.json()) as { answer: string }
       if (reply.status === 200) responses.add(body.answer)
@@ -68,29 +68,29 @@ t.test('8 updates under load: no call fails, and WebSockets end only with 1012',
   })
   const streamed = new Set<string>()
   const streams = Array.from({ length: STREAMS }, async () => {
-    while (!isOver) {
+    while (!hasEnded) {
       const socket = new WebSocket(`${server.gateway.replace('http', 'ws')}/ticker/ticks`)
       socket.once('open', () => socket.send('{}'))
       socket.on('message', (data) => {
         const { answer } = JSON.parse(String(data)) as { answer?: string }
         if (answer !== undefined) streamed.add(answer)
-        if (isOver) socket.close(1000)
+        if (hasEnded) socket.close(1000)
       })
       const code = await new Promise<number>((resolve, reject) => {
         socket.once('close', resolve)
         socket.once('error', reject)
       })
-      if (!isOver) codes.set(code, (codes.get(code) ?? 0) + 1)
+      if (!hasEnded) codes.set(code, (codes.get(code) ?? 0) + 1)
     }
   })
   for (let i = 1; i <= UPDATES; i++) {
     await update('ticker', toTicking(String(i)))
     t.match(await settled('ticker'), { status: 4 })
-    await until(() => responses.has(String(i)))
+    await waitUntil(() => responses.has(String(i)))
   }
   // Streams of replaced instances end with their drain time, and reconnect to the new one.
-  await until(() => streamed.has(String(UPDATES)))
-  isOver = true
+  await waitUntil(() => streamed.has(String(UPDATES)))
+  hasEnded = true
   await Promise.all([...callers, ...streams])
   t.strictSame(failed, [])
   t.strictSame([...codes.keys()], [RESTART])

@@ -30,13 +30,13 @@ t.test('uploads, builds, runs, calls, updates under load and kills a service', a
   t.ok(states.every((status) => status >= 1 && status <= 4))
   t.match(await sendRequest('greeter/call'), { status: 200, body: { answer: 'one' } })
 
-  let isOver = false
+  let hasEnded = false
   const invalid: unknown[] = []
-  const seen = new Set<unknown>()
+  const revisions = new Set<unknown>()
   const load = Array.from({ length: 2 }, async () => {
-    while (!isOver) {
+    while (!hasEnded) {
       const { status, body } = await sendRequest('greeter/call')
-      if (status === 200) seen.add(body['answer'])
+      if (status === 200) revisions.add(body['answer'])
       else invalid.push(body)
     }
   })
@@ -45,10 +45,10 @@ t.test('uploads, builds, runs, calls, updates under load and kills a service', a
     t.match(await deployer.settled('greeter'), { status: 4 })
     t.match(await sendRequest('greeter/call'), { body: { answer } })
   }
-  isOver = true
+  hasEnded = true
   await Promise.all(load)
   t.same(invalid, [], 'no call failed')
-  t.same([...seen].sort(), ['one', 'three', 'two'])
+  t.same([...revisions].sort(), ['one', 'three', 'two'])
 
   await deployer.call('Update', 'greeter', { rollback: true })
   t.match(await deployer.settled('greeter'), { status: 4 })

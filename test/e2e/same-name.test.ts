@@ -13,14 +13,14 @@ const AUTH = { id: 'shop', secret: 'a secret' }
 t.test(
   'headers, health checks and timeouts of mx.yaml do not apply to the same name in another namespace',
   async (t) => {
-    const seen: IncomingMessage[] = []
+    const received: IncomingMessage[] = []
     const response = (name: string) =>
       listenHttp(t, (request, reply) => {
-        if (name === 'tenant') seen.push(request)
+        if (name === 'tenant') received.push(request)
         if (request.url !== '/billing/slow')
           reply.end(JSON.stringify({ name, key: request.headers['x-api-key'] ?? '' }))
       })
-    const [own, tenant] = [await response('operator'), await response('tenant')]
+    const [ownResponse, tenant] = [await response('operator'), await response('tenant')]
     const file = join(makeTempFolder(t, 'same-name'), 'mx.yaml')
     writeFileSync(
       file,
@@ -29,7 +29,7 @@ reply_timeout: 200ms
 errors: { 404: service:billing }
 services:
   billing:
-    nodes: [127.0.0.1:${own}]
+    nodes: [127.0.0.1:${ownResponse}]
     timeout: { response: 60s }
     health: { path: /internal, body: secret, interval: 10ms }
     plugins: [ headers: { request: { set: { x-api-key: secret } } } ]
@@ -66,7 +66,7 @@ routes:
     const names = services.map(({ service }) => service).filter((name) => /billing/.test(name))
     t.same(names, ['acme/billing', 'billing'], 'counted separately')
     t.notOk(
-      seen.some(({ url }) => url === '/internal'),
+      received.some(({ url }) => url === '/internal'),
       'no health check',
     )
   },

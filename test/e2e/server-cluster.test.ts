@@ -6,7 +6,7 @@ import { createEvents } from '../../sdk/events/events.ts'
 import { endpoint } from '../../sdk/service/endpoint.ts'
 import { createStore } from '../../sdk/store/store.ts'
 import { makeSecretKey } from '../../services/config/secrets/secret-key.ts'
-import { until } from '../contracts/registry.ts'
+import { waitUntil } from '../contracts/registry.ts'
 import { startConsul } from '../fixtures/consul.ts'
 import { startNats } from '../fixtures/nats.ts'
 import { startPostgres } from '../fixtures/postgres.ts'
@@ -70,13 +70,13 @@ t.test('servers of a cluster act as one platform', async (t) => {
     headers: {},
     body: Buffer.from('hello'),
   })
-  await until(() => received.length === 1)
+  await waitUntil(() => received.length === 1)
 
   const greeter = createService(t, { name: 'greeter', proxy: one.proxy, auth: one.auth })
   greeter.handle('Greeter', { hello: endpoint({ handle: () => ({ message: 'Hello' }) }) })
   await greeter.start()
   for (const { gateway } of [one, two])
-    await until(async () => (await get(`${gateway}/greeter/hello`)).status === 200, SYNC_MS)
+    await waitUntil(async () => (await get(`${gateway}/greeter/hello`)).status === 200, SYNC_MS)
   t.same(await clients[1].call('greeter', 'Greeter.Hello'), { message: 'Hello' })
 
   // The domain is unknown to the other server.
@@ -87,7 +87,7 @@ t.test('servers of a cluster act as one platform', async (t) => {
   }
   await clients[0].call('registry', 'Registry.Register', registration)
   const staging = { 'mx-namespace': 'staging' }
-  await until(async () => {
+  await waitUntil(async () => {
     const { body } = await get(`${two.gateway}/shop/hello`, staging)
     // The lookup finds the service, but the node belongs to another one.
     return body['Detail'] === 'service not found: shop' && body['Id'] === 'greeter'

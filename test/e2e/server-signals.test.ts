@@ -4,7 +4,7 @@ import t from 'tap'
 import { BUILT_IN_SERVICES } from '../../platform/server/built-in/services.ts'
 import { endpoint } from '../../sdk/service/endpoint.ts'
 import { createStore } from '../../sdk/store/store.ts'
-import { until } from '../contracts/registry.ts'
+import { waitUntil } from '../contracts/registry.ts'
 import { startConsul } from '../fixtures/consul.ts'
 import { listen } from '../fixtures/listen.ts'
 import { createService, openClient } from '../fixtures/sdk-services.ts'
@@ -23,7 +23,7 @@ t.test('SIGTERM at any time during startup leaves nothing in Consul', async (t) 
   for (const registered of [1, 2, 4, BUILT_IN_SERVICES.length]) {
     const registry = `--registry=consul://${consul.host}:${consul.port}`
     const { child, ended, output } = launchServer(t, ['--profile=test', registry])
-    await until(async () => (await count()) >= registered, START_MS)
+    await waitUntil(async () => (await count()) >= registered, START_MS)
     child.kill('SIGTERM')
     t.equal(await ended, 0, `${registered} services`)
     t.equal(await count(), 0)
@@ -36,7 +36,7 @@ t.test('SIGTERM ends the server while its dependencies do not respond', async (t
   if (consul === undefined) return
   const registry = `--registry=consul://${consul.host}:${consul.port}`
   const { child, ended } = launchServer(t, ['--profile=test', registry])
-  await until(
+  await waitUntil(
     async () => Object.keys((await consul.call('GET', '/agent/services')) as object).length > 0,
     START_MS,
   )
@@ -71,7 +71,7 @@ function requestContinuously(gateway: string): { ended: Promise<string>; answers
 t.test('completes requests in flight on keep-alive connections', async (t) => {
   const server = await startServerProcess(t, ['--profile=test'])
   const clients = Array.from({ length: 50 }, () => requestContinuously(server.gateway))
-  await until(() => clients.every(({ answers }) => answers() > 5), START_MS)
+  await waitUntil(() => clients.every(({ answers }) => answers() > 5), START_MS)
   server.child.kill('SIGTERM')
   const ends = await Promise.all(clients.map(({ ended }) => ended))
   t.same([...new Set(ends)], ['in order'])
@@ -121,9 +121,9 @@ t.test('SIGTERM completes running requests and calls and accepts no more', async
   const client = openClient(t, { proxy: server.proxy, auth: server.auth, retries: 0 })
   const request = fetch(`${server.gateway}/slow/wait`).then((reply) => reply.json())
   const call = client.call('slow', 'Slow.Wait')
-  await until(() => waiting === 2)
+  await waitUntil(() => waiting === 2)
   server.child.kill('SIGTERM')
-  await server.until(/SIGTERM: draining/)
+  await server.waitUntil(/SIGTERM: draining/)
   await t.rejects(fetch(`${server.gateway}/`, { headers: { connection: 'close' } }))
   release()
   t.same(await request, { done: true })
@@ -185,7 +185,7 @@ t.test(
       ...Array.from({ length: 20 }, (_, i) => viaProxy(i)),
       ...Array.from({ length: 20 }, (_, i) => viaGateway(i)),
     ]
-    await until(() => acknowledged.size > 500, 30_000)
+    await waitUntil(() => acknowledged.size > 500, 30_000)
     server.child.kill('SIGTERM')
     await Promise.all(load)
     t.equal(await server.ended, 0)
@@ -247,9 +247,9 @@ t.test('a second signal ends the server immediately', async (t) => {
   })
   await slow.start()
   const request = fetch(`${server.gateway}/slow/wait`).catch(() => undefined)
-  await until(() => waiting === 1)
+  await waitUntil(() => waiting === 1)
   server.child.kill('SIGTERM')
-  await server.until(/SIGTERM: draining/)
+  await server.waitUntil(/SIGTERM: draining/)
   server.child.kill('SIGTERM')
   t.equal(await server.ended, 1)
   await request

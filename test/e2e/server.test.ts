@@ -7,7 +7,7 @@ import { BUILT_IN_SERVICES } from '../../platform/server/built-in/services.ts'
 import { createConfig } from '../../sdk/config/config.ts'
 import { createEvents } from '../../sdk/events/events.ts'
 import { createStore } from '../../sdk/store/store.ts'
-import { until } from '../contracts/registry.ts'
+import { waitUntil } from '../contracts/registry.ts'
 import { listen } from '../fixtures/listen.ts'
 import { openClient } from '../fixtures/sdk-services.ts'
 import { launchServer, type ServerProcess, startServerProcess } from '../fixtures/server-process.ts'
@@ -16,7 +16,7 @@ import { makeTempFolder } from '../fixtures/temp-folder.ts'
 t.setTimeout(120_000)
 
 const NAMES = BUILT_IN_SERVICES.map(({ name }) => name)
-const modeOf = (path: string): string => (statSync(path).mode & 0o777).toString(8)
+const getMode = (path: string): string => (statSync(path).mode & 0o777).toString(8)
 
 async function get(url: string): Promise<{ status: number; body: unknown }> {
   const reply = await fetch(url)
@@ -50,7 +50,7 @@ t.test('needs only an empty home folder', async (t) => {
   for (const name of NAMES) {
     t.match(await get(`${gateway}/${name}/debug/health`), { body: { status: 'ok' } }, name)
     t.same(await client.call(name, 'Debug.Health'), { status: 'ok' }, `${name}: RPC proxy`)
-    const plain = await fetch(`http://${proxy}/`, {
+    const plainResponse = await fetch(`http://${proxy}/`, {
       method: 'POST',
       headers: {
         'mx-service': name,
@@ -59,7 +59,7 @@ t.test('needs only an empty home folder', async (t) => {
       },
       body: '{}',
     })
-    t.same(await plain.json(), { status: 'ok' }, `${name}: RPC proxy, HTTP transport`)
+    t.same(await plainResponse.json(), { status: 'ok' }, `${name}: RPC proxy, HTTP transport`)
   }
   t.same(readdirSync(join(home, '.mx')).sort(), [
     'admin_password',
@@ -68,10 +68,10 @@ t.test('needs only an empty home folder', async (t) => {
     'service_credentials',
   ])
   for (const path of ['.mx', '.mx/server', '.mx/server/store', '.mx/server/events'])
-    t.equal(modeOf(join(home, path)), '700', path)
+    t.equal(getMode(join(home, path)), '700', path)
   const secret = ['admin_password', 'config_secret_key', 'service_credentials']
   for (const path of [...secret, 'server/store/data.mdb', 'server/events/data.mdb'])
-    t.equal(modeOf(join(home, '.mx', path)), '600', path)
+    t.equal(getMode(join(home, '.mx', path)), '600', path)
 })
 
 t.test('retains acknowledged writes after SIGKILL under load', async (t) => {
@@ -120,7 +120,7 @@ t.test('retains acknowledged writes after SIGKILL under load', async (t) => {
     }
     const working = Promise.allSettled([change(), ...Array.from({ length: 20 }, (_, i) => work(i))])
     const before = records.size
-    await until(() => records.size > before + 200, 30_000)
+    await waitUntil(() => records.size > before + 200, 30_000)
     await server.kill()
     await working
   }
@@ -130,7 +130,7 @@ t.test('retains acknowledged writes after SIGKILL under load', async (t) => {
 t.test('redelivers unacknowledged events to a group after SIGKILL', async (t) => {
   const home = makeTempFolder(t, 'home')
   const first = await startServerProcess(t, [], { home })
-  const take = async ({ proxy, auth }: ServerProcess, last: number): Promise<number[]> => {
+  const takeNumbers = async ({ proxy, auth }: ServerProcess, last: number): Promise<number[]> => {
     const client = openClient(t, { proxy, auth })
     const channel = createEvents(client).consume('orders', {
       group: 'billing',
@@ -148,10 +148,10 @@ t.test('redelivers unacknowledged events to a group after SIGKILL', async (t) =>
   }
   const publishing = createEvents(openClient(t, { proxy: first.proxy, auth: first.auth }))
   for (let n = 1; n <= 10; n++) await publishing.publish('orders', { n })
-  t.same(await take(first, 4), [1, 2, 3, 4])
+  t.same(await takeNumbers(first, 4), [1, 2, 3, 4])
   await first.kill()
   const second = await startServerProcess(t, [], { home })
-  const repeated = await take(second, 10)
+  const repeated = await takeNumbers(second, 10)
   t.ok(repeated[0]! <= 5, 'acknowledgements in flight may be lost, but events are not')
   t.same(repeated, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10].slice(repeated[0]! - 1))
 })
@@ -170,8 +170,8 @@ t.test('rejects a second server in a folder, and the first one continues', async
   await first.kill()
   const racing = Array.from({ length: 3 }, () => launchServer(t, [], { home }))
   const results = await Promise.all(
-    racing.map(({ until, output }) =>
-      until(/server ready"/).then(
+    racing.map(({ waitUntil, output }) =>
+      waitUntil(/server ready"/).then(
         () => 'ready',
         () => output.stderr,
       ),
@@ -189,7 +189,7 @@ t.test('uses the same default folder and the files next to it by its full path',
   t.equal((await fetch(`${first.gateway}/config/set?${path}`, { headers })).status, 200)
   await first.kill()
   // The server does not start without the secret key.
-  await launchServer(t, [`--data_dir=${home}/.mx/server`], { home }).until(/server ready"/)
+  await launchServer(t, [`--data_dir=${home}/.mx/server`], { home }).waitUntil(/server ready"/)
   t.notOk(readdirSync(`${home}/.mx/server`).includes('config_secret_key'))
 })
 

@@ -55,10 +55,10 @@ services:
     )
     return [...new Set(texts)].sort().join('')
   }
-  const areBoth = async () => (await sample()) === 'ab'
-  const isB = async () => (await sample()) === 'b'
+  const areBothServing = async () => (await sample()) === 'ab'
+  const isOnlyBServing = async () => (await sample()) === 'b'
 
-  t.ok(await areBoth(), 'both workers use the service')
+  t.ok(await areBothServing(), 'both workers use the service')
   await eventually(async () => a.checkedAtMs.length >= 5)
   const gapsMs = a.checkedAtMs.slice(1).map((atMs, i) => atMs - a.checkedAtMs[i]!)
   t.ok(
@@ -66,8 +66,8 @@ services:
     `${gapsMs.join()}: two workers would check at different times`,
   )
   a.isHealthy = false
-  await eventually(isB)
-  t.ok(await isB(), 'in both workers')
+  await eventually(isOnlyBServing)
+  t.ok(await isOnlyBServing(), 'in both workers')
   for (const pid of listWorkers(mx.child.pid)) {
     process.kill(pid, 'SIGKILL')
     await eventually(async () => {
@@ -75,11 +75,11 @@ services:
       return now.length === 2 && !now.includes(pid)
     })
     a.isHealthy = true
-    await eventually(areBoth)
+    await eventually(areBothServing)
     a.isHealthy = false
-    await eventually(isB)
+    await eventually(isOnlyBServing)
   }
   a.isHealthy = true
-  await eventually(areBoth)
-  t.ok(await areBoth())
+  await eventually(areBothServing)
+  t.ok(await areBothServing())
 })

@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import t from 'tap'
 import { listenHttp } from '../fixtures/listen.ts'
 import { startMx } from '../fixtures/mx.ts'
-import { forgetPeak, readPeakRss, readRss } from '../fixtures/process-memory.ts'
+import { readPeakRss, readRss, resetPeak } from '../fixtures/process-memory.ts'
 import { makeTempFolder } from '../fixtures/temp-folder.ts'
 
 const MIB = 1024 ** 2
@@ -17,7 +17,7 @@ const GROWTH_MAX_BYTES = 6 * BUFFERED_MAX_BYTES
 const PIECE = Buffer.alloc(MIB)
 const GET_EVERY_MS = 10
 /** Number of GETs without progress of an upload, after which all buffers are full. */
-const CALM_GETS = 30
+const QUIET_GETS = 30
 
 /** Uploads as fast as the gateway reads. */
 function upload(port: number): Socket {
@@ -57,7 +57,7 @@ else
       for (let i = 0; i < 100; i++) await get()
       const pid = child.pid!
       const beforeBytes = readRss(pid)
-      forgetPeak(pid)
+      resetPeak(pid)
 
       const clients = Array.from({ length: UPLOADS }, () => upload(Number(new URL(origin).port)))
       t.teardown(() => {
@@ -66,10 +66,10 @@ else
       await Promise.all(clients.map((client) => once(client, 'connect')))
       const countSent = (): number =>
         clients.reduce((sum, { bytesWritten }) => sum + bytesWritten, 0)
-      for (let calm = 0, sent = 0; calm < CALM_GETS; ) {
+      for (let quietGets = 0, sent = 0; quietGets < QUIET_GETS; ) {
         t.equal(await get(), 200)
         await delay(GET_EVERY_MS)
-        calm = countSent() === sent ? calm + 1 : 0
+        quietGets = countSent() === sent ? quietGets + 1 : 0
         sent = countSent()
       }
       const grownBytes = readPeakRss(pid) - beforeBytes

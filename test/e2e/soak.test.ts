@@ -7,7 +7,7 @@ import t from 'tap'
 import { LISTENERS, openGateway } from '../fixtures/gateway.ts'
 import { listen } from '../fixtures/listen.ts'
 import { countFiles } from '../fixtures/process-memory.ts'
-import { until } from '../fixtures/raw-backend.ts'
+import { waitUntil } from '../fixtures/raw-backend.ts'
 
 const CONNECTIONS = 64
 const REQUESTS = 20_000
@@ -31,16 +31,16 @@ async function drive(port: number, total: number): Promise<void> {
   const run = async () => {
     const socket = connect(port, '127.0.0.1')
     const text = 'GET /app/soak HTTP/1.1\r\nHost: a.test\r\nAccept: */*\r\n\r\n'
-    let seen = ''
+    let received = ''
     const next = () => {
       if (remaining-- > 0) socket.write(text)
       else socket.end()
     }
     socket.on('data', (chunk: Buffer) => {
-      seen += chunk.toString('latin1')
-      if (!seen.endsWith('{"ok":true}')) return
-      if (!seen.startsWith('HTTP/1.1 200 ')) throw new Error(`unexpected reply: ${seen}`)
-      seen = ''
+      received += chunk.toString('latin1')
+      if (!received.endsWith('{"ok":true}')) return
+      if (!received.startsWith('HTTP/1.1 200 ')) throw new Error(`unexpected reply: ${received}`)
+      received = ''
       next()
     })
     next()
@@ -64,9 +64,9 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
         { listener, pool: { keepAliveMs: 300 } },
       )
       const settled = () =>
-        until(() => gateway.listener.connections === 0 && gateway.gateway.inFlight === 0)
+        waitUntil(() => gateway.listener.connections === 0 && gateway.gateway.inFlight === 0)
       const upstream = await gateway.directory.find('go.mx.api.app')
-      const unused = () => until(() => upstream!.nodes.every(({ pool }) => pool.size === 0))
+      const unused = () => waitUntil(() => upstream!.nodes.every(({ pool }) => pool.size === 0))
 
       await drive(gateway.port, 5000)
       await settled()
@@ -76,7 +76,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       await drive(gateway.port, REQUESTS)
       await settled()
       await unused()
-      await until(() => countFiles() <= files)
+      await waitUntil(() => countFiles() <= files)
       t.equal(countFiles(), files, 'open files')
       const growth = (await heapBytes()) - heap
       t.ok(growth < GROWTH_MAX, `${growth} bytes more on the heap`)

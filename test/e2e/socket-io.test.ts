@@ -70,9 +70,9 @@ for (const listener of ['uws', 'node']) {
     const size = await ann.timeout(ANSWER_MS).emitWithAck('upload', Buffer.alloc(900_000))
     t.equal(size, 900_000, 'bytes pass unchanged')
 
-    const remaining = acknowledged((done) => ann.once('disconnect', () => done()))
+    const disconnected = acknowledged((done) => ann.once('disconnect', () => done()))
     await api.close()
-    await remaining
+    await disconnected
     t.equal(api.inFlight, 0)
   })
 }

@@ -57,28 +57,28 @@ async function readAll(
 
 /** Acknowledged records with a prefix (of a round, or all) that are missing or changed. */
 async function findFaults(store: Store, prefix: string, acknowledged: Iterable<string>) {
-  const remaining = await readAll(store, LEFT, prefix)
+  const left = await readAll(store, LEFT, prefix)
   const right = await readAll(store, RIGHT, prefix)
   let missing = 0
-  let torn = 0
+  let incomplete = 0
   let written = 0
-  for (const key of acknowledged) if (!remaining.has(key)) missing++
-  for (const [key, value] of remaining) {
+  for (const key of acknowledged) if (!left.has(key)) missing++
+  for (const [key, value] of left) {
     if (key.startsWith('last/')) continue
     written++
-    if (!value.equals(makeValue(key))) torn++
+    if (!value.equals(makeValue(key))) incomplete++
     const [ofRound, writer, n] = key.split('/')
     // Ten writes later, its pair is deleted in the same commit as another write.
-    const isDeleted = remaining.has(`${ofRound}/${writer}/${Number(n) + 10}`)
-    if (right.has(key) === isDeleted) torn++
-    if (!isDeleted && !right.get(key)?.equals(value)) torn++
+    const isDeleted = left.has(`${ofRound}/${writer}/${Number(n) + 10}`)
+    if (right.has(key) === isDeleted) incomplete++
+    if (!isDeleted && !right.get(key)?.equals(value)) incomplete++
   }
   for (let writer = 0; writer < WRITERS; writer++) {
     const last = await store.read(LEFT, `last/${writer}`)
     if (last === undefined) continue
-    if ((await store.read(LEFT, Buffer.from(last.value).toString())) === undefined) torn++
+    if ((await store.read(LEFT, Buffer.from(last.value).toString())) === undefined) incomplete++
   }
-  return { faults: { missing, torn }, written }
+  return { faults: { missing, incomplete }, written }
 }
 
 for (const sync of ['os', 'always']) {

@@ -3,7 +3,7 @@ import t, { type Test } from 'tap'
 import type { Credentials } from '../../sdk/auth/credentials.ts'
 import { endpoint } from '../../sdk/service/endpoint.ts'
 import type { ServiceOptions } from '../../sdk/service/service.ts'
-import { until } from '../contracts/registry.ts'
+import { waitUntil } from '../contracts/registry.ts'
 import { type AuthServer, openAuthServer } from '../fixtures/auth-endpoints.ts'
 import { startConsul } from '../fixtures/consul.ts'
 import { createService, openClient } from '../fixtures/sdk-services.ts'
@@ -41,12 +41,12 @@ async function startShop(t: Test, options: Partial<ServiceOptions>): Promise<str
   return shop.start()
 }
 
-for (const how of ['proxy', 'registry'] as const)
+for (const variant of ['proxy', 'registry'] as const)
   t.test(
-    `a service registered by ${how} is found in its namespace and belongs to it`,
+    `a service registered by ${variant} is found in its namespace and belongs to it`,
     async (t) => {
       const { transports, proxy, logIn } = await open(t)
-      await startShop(t, { [how]: `mx://${proxy}`, auth: AUTH })
+      await startShop(t, { [variant]: `mx://${proxy}`, auth: AUTH })
       const joe = await logIn('joe', 'a secret', 'acme')
       const call = (endpoint: string, namespace?: string) =>
         transports.gateway('shop', endpoint, {}, joe, namespace)
@@ -66,7 +66,7 @@ t.test('a service registered in Consul is found in its namespace', async (t) => 
   await startShop(t, { registry, auth: AUTH })
   const call = (endpoint: string, namespace?: string) =>
     transports.gateway('shop', endpoint, {}, joe, namespace)
-  await until(async () => (await call('Shop.Call', 'acme')).code === 200)
+  await waitUntil(async () => (await call('Shop.Call', 'acme')).code === 200)
   t.match(await call('Shop.Call'), { code: 404 }, 'not registered in mx')
   // Without its own account, `helloworld` relies on proxies for authentication.
   t.match(await call('Shop.Ask', 'acme'), { code: 200, body: { is: { namespace: 'acme' } } })
@@ -92,7 +92,7 @@ t.test('the port of the service authorizes calls by the rules of its namespace',
   const operator = await logIn('op', 'a secret')
   t.equal(await call(operator), 'op')
   await sendRequest('Auth.Revoke', { id: 'op' })
-  await until(async () => (await call(operator)) === 401)
+  await waitUntil(async () => (await call(operator)) === 401)
 })
 
 t.test('the environment of a service contains its namespace', async (t) => {

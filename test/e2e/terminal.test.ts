@@ -82,9 +82,9 @@ const COMMANDS: readonly (readonly string[])[] = [
 
 t.test('no command passes terminal control sequences of a service', async (t) => {
   if (skipUnless(t, 'script') === undefined) return
-  const remaining = COMMANDS.values()
+  const nextCommand = COMMANDS.values()
   const runNext = async (): Promise<void> => {
-    for (const args of remaining) {
+    for (const args of nextCommand) {
       const output = await runAtTerminal(t, args, { cwd: home, env })
       t.match(output, '\\u202e', `${args.join(' ')}: prints the text`)
       t.notMatch(output, STEERS, `${args.join(' ')}: prints no control characters`)

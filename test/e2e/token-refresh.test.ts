@@ -35,8 +35,8 @@ t.test('refreshes a token, and logs in again if the refresh is rejected', async 
     t.equal(account.id, AUTH.id)
     return token
   }
-  const seen = new Set([await renew(), await renew(), await renew()])
-  t.equal(seen.size, 3)
+  const renewed = new Set([await renew(), await renew(), await renew()])
+  t.equal(renewed.size, 3)
   t.same(requests.splice(0), ['id', 'secret', 'refresh_token', 'refresh_token'])
   await admin.call('auth', 'Auth.Revoke', { id: AUTH.id })
   await renew()

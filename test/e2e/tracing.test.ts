@@ -8,7 +8,7 @@ import { createServiceLog } from '../../sdk/log/service-log.ts'
 import { endpoint } from '../../sdk/service/endpoint.ts'
 import { Service } from '../../sdk/service/service.ts'
 import { exportTo, openOtlpCollector, type ReceivedSpan } from '../fixtures/otlp-collector.ts'
-import { until } from '../fixtures/raw-backend.ts'
+import { waitUntil } from '../fixtures/raw-backend.ts'
 import { ADMIN, openServer } from '../fixtures/server.ts'
 
 t.setTimeout(120_000)
@@ -23,7 +23,7 @@ const { proxy, url, token } = await openServer(t)
 const registry = `mx://${proxy}`
 
 /** Traceparents received by handlers. */
-const seen: Record<string, string> = {}
+const received: Record<string, string> = {}
 const lines: string[] = []
 let failures = 1
 
@@ -45,7 +45,7 @@ stock.handle('Stock', {
     request: Id,
     response: Id,
     async handle({ id }, ctx) {
-      seen['stock'] = metadata.get(ctx, 'traceparent')[0]
+      received['stock'] = metadata.get(ctx, 'traceparent')[0]
       if (failures-- > 0) throw new Error('once more')
       ctx.log.info({}, 'taken')
       await stockBroker.publish('changed', { id }, { context: ctx })
@@ -64,7 +64,7 @@ orders.handle('Orders', {
 })
 const mailer = open('mailer')
 mailer.subscribe('changed', (_, ctx) => {
-  seen['mailer'] = metadata.get(ctx, 'traceparent')[0]
+  received['mailer'] = metadata.get(ctx, 'traceparent')[0]
 })
 for (const service of [stock, orders, mailer]) {
   await service.start()
@@ -90,12 +90,12 @@ t.test('gateway, services, messages and events form one trace', async (t) => {
   })
   t.same(await reply.json(), { id: 5 })
   const { value: event } = await audit.next()
-  seen['keeper'] = metadata.get(event!.context, 'traceparent')[0]
+  received['keeper'] = metadata.get(event!.context, 'traceparent')[0]
   t.match(event!.metadata, { by: 'stock', tracestate: 'vendor=1', baggage: 'user=7' })
   t.equal(metadata.get(event!.context, 'baggage')[0], 'user=7')
   await event!.ack()
   await audit.return!()
-  await until(() => seen['mailer'] !== undefined)
+  await waitUntil(() => received['mailer'] !== undefined)
 
   const gateway = await collector.find(({ attributes }) => attributes['mx.service'] === 'orders')
   const toOrders = await find('orders/Orders.Create', 'client', 'mx-api')
@@ -136,7 +136,7 @@ t.test('gateway, services, messages and events form one trace', async (t) => {
   const spans = [gateway, toOrders, inOrders, ...attempts, inStock, changed, mailed, audited, span]
   t.same([...new Set(spans.map(({ traceId }) => traceId))], [TRACE])
   t.ok(spans.every(({ tracestate }) => tracestate === 'vendor=1'))
-  t.match(seen, {
+  t.match(received, {
     stock: `00-${TRACE}-${inStock.spanId}-01`,
     mailer: `00-${TRACE}-${mailed.spanId}-01`,
     keeper: `00-${TRACE}-${span.spanId}-01`,

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { startMx } from '../fixtures/mx.ts'
-import { forgetPeak, readPeakRss, readRss } from '../fixtures/process-memory.ts'
+import { readPeakRss, readRss, resetPeak } from '../fixtures/process-memory.ts'
 import { openRawBackend, tick } from '../fixtures/raw-backend.ts'
 
 const BYTES = 384 * 1024 ** 2
@@ -22,7 +22,7 @@ const PIECE = Buffer.alloc(1024 ** 2, 'volume')
 const PIECE_MS = 2
 
 /** Writes `size` bytes as fast as they are accepted. */
-async function pour(socket: Socket, size: number): Promise<void> {
+async function writeChunks(socket: Socket, size: number): Promise<void> {
   for (let remaining = size; remaining > 0; remaining -= PIECE.length) {
     const startMs = performance.now()
     if (!socket.write(PIECE)) await once(socket, 'drain')
@@ -37,7 +37,7 @@ else {
       `transfers 384 MiB up and 384 MiB down through ${listener} at constant memory`,
       async (t) => {
         const folder = mkdtempSync(join(tmpdir(), 'volume-'))
-        const backend = await openRawBackend(t, { keep: false })
+        const backend = await openRawBackend(t, { isKeptAlive: false })
         const { child, url, ended } = startMx(
           [
             'api',
@@ -66,8 +66,8 @@ else {
           socket.write(`POST /app HTTP/1.1\r\nHost: a.test\r\nContent-Length: ${size}\r\n\r\n`)
           const server = await backend.connection(before)
           // Additional bytes belong to the head.
-          const received = server.until(() => server.received > size)
-          await Promise.race([pour(socket, size).then(() => received), cut])
+          const received = server.waitUntil(() => server.received > size)
+          await Promise.race([writeChunks(socket, size).then(() => received), cut])
           server.send('HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok')
           const [reply] = (await once(socket, 'data')) as [Buffer]
           t.match(reply.toString(), /^HTTP\/1\.1 200 /)
@@ -84,16 +84,16 @@ else {
           server.send('HTTP/1.1 200 OK\r\nConnection: close\r\n')
           if (chunked) server.send(`Transfer-Encoding: chunked\r\n\r\n${size.toString(16)}\r\n`)
           else server.send(`Content-Length: ${size}\r\n\r\n`)
-          const enough = new Promise<void>((resolve, reject) => {
+          const allReceived = new Promise<void>((resolve, reject) => {
             socket.on('data', (chunk: Buffer) => {
               received += chunk.length
               if (received > size) resolve()
             })
             socket.on('close', () => reject(new Error(`closed after ${received} bytes`)))
           })
-          await pour(server.socket, size)
+          await writeChunks(server.socket, size)
           if (chunked) server.send('\r\n0\r\n\r\n')
-          await enough
+          await allReceived
           socket.destroy()
           return received
         }
@@ -105,7 +105,7 @@ else {
           ['up', () => upload(BYTES)],
           ['down', () => download(BYTES, listener === 'node')],
         ] as const) {
-          forgetPeak(pid)
+          resetPeak(pid)
           const startMs = performance.now()
           const bytes = await run()
           const seconds = (performance.now() - startMs) / 1000

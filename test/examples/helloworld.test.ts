@@ -8,7 +8,7 @@ import t, { type Test } from 'tap'
 import { ROOT } from '../../scripts/root.ts'
 import { Client } from '../../sdk/client/client.ts'
 import { startMx } from '../fixtures/mx.ts'
-import { openRawBackend, until } from '../fixtures/raw-backend.ts'
+import { openRawBackend, waitUntil } from '../fixtures/raw-backend.ts'
 
 const MAIN = join(ROOT, 'examples/helloworld/main.ts')
 /** `npm run check` checks its types. */
@@ -36,7 +36,7 @@ function start(t: Test, address = '127.0.0.1:0') {
   const ended = once(child, 'close').then(([code]) => code as number | null)
   const ready = async (): Promise<string> => {
     const find = () => lines.find(({ msg }) => msg === 'service ready')
-    await until(() => find() !== undefined || child.exitCode !== null)
+    await waitUntil(() => find() !== undefined || child.exitCode !== null)
     return String(find()?.['address'])
   }
   return { child, lines, ended, ready }

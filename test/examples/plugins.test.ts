@@ -82,18 +82,18 @@ t.test(
     const file = join(dir, 'keys.txt')
     const env = createTestEnv(dir)
     const plugin = await load('api-key', { file }, env)
-    const statusOf = async (key: string) =>
+    const getStatus = async (key: string) =>
       (await runPlugin(plugin, { headers: { 'x-api-key': key } })).status
     writeFileSync(file, `shop ${sha256('key-1')}\nbot ${sha256('key-2')}`)
-    t.equal(await statusOf('key-2'), 401, 'not reloaded yet')
+    t.equal(await getStatus('key-2'), 401, 'not reloaded yet')
     env.now += 1000
-    t.equal(await statusOf('key-2'), 200)
+    t.equal(await getStatus('key-2'), 200)
     writeFileSync(file, 'shop key-3-in-clear')
     env.now += 1000
-    t.equal(await statusOf('key-1'), 200)
+    t.equal(await getStatus('key-1'), 200)
     rmSync(file)
     env.now += 1000
-    t.equal(await statusOf('key-1'), 200)
+    t.equal(await getStatus('key-1'), 200)
     t.same(env.messages, [
       'info: API keys reloaded',
       'error: API keys not reloaded, the previous keys stay valid',

@@ -6,7 +6,7 @@ import type { OutgoingCall } from '../../core/rpc/call.ts'
 import { PlainCaller } from '../../core/rpc/http/caller.ts'
 import { Pool } from '../../core/upstream/pool/pool.ts'
 import { ROOT } from '../../scripts/root.ts'
-import { until } from '../fixtures/raw-backend.ts'
+import { waitUntil } from '../fixtures/raw-backend.ts'
 import { RawClient } from '../fixtures/raw-client.ts'
 import { RecordedCall } from '../fixtures/rpc.ts'
 import { skipUnless } from '../fixtures/servers.ts'
@@ -27,7 +27,7 @@ async function start(t: Test, python: string) {
   service.stdout.setEncoding('utf8').on('data', (text: string) => {
     stdout += text
   })
-  await until(() => stdout.includes('\n') || service.exitCode !== null)
+  await waitUntil(() => stdout.includes('\n') || service.exitCode !== null)
   const line = /^helloworld listens on 127\.0\.0\.1:(\d+)\n$/.exec(stdout)
   if (line === null) throw new Error(`it did not start: ${stdout}${stderr}`)
   const port = Number(line[1])
@@ -57,7 +57,7 @@ function send(caller: PlainCaller, fields: Partial<OutgoingCall> = {}): Recorded
 
 async function settle(caller: PlainCaller, fields?: Partial<OutgoingCall>): Promise<string[]> {
   const call = send(caller, fields)
-  await until(() => call.carrier === undefined)
+  await waitUntil(() => call.carrier === undefined)
   return call.events
 }
 
@@ -113,7 +113,7 @@ t.test('a Python service that uses only the standard library responds to calls',
     t.equal(many.length, 10_002)
     t.equal(many.at(-2), 'data {"message":"Hello John, 10000 of 10000"}')
     const slow = send(caller, { ...STREAM, body: '{"name":"John","count":1000,"pause":0.01}' })
-    await until(() => slow.events.length >= 3)
+    await waitUntil(() => slow.events.length >= 3)
     t.ok(slow.carrier, 'the call is still in progress')
     slow.cancel()
     t.strictSame(await settle(caller, { ...STREAM, stream: false }), [
@@ -127,7 +127,7 @@ t.test('a Python service that uses only the standard library responds to calls',
     client.send(
       `POST / HTTP/1.1\r\nHost: a\r\nMx-Service: helloworld\r\nMx-Endpoint: Helloworld.Stream\r\nMx-Timeout: 100\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
     )
-    await client.until(({ text }) => text.endsWith('\r\n0\r\n\r\n'))
+    await client.waitUntil(({ text }) => text.endsWith('\r\n0\r\n\r\n'))
     client.destroy()
     const lines = client.text.match(/^\{.*\}$/gm)!
     t.equal(lines[0], '{"message":"Hello John, 1 of 1000"}')
@@ -139,7 +139,7 @@ t.test('a Python service that uses only the standard library responds to calls',
 
   await t.test('concurrently', async (t) => {
     const calls = Array.from({ length: 300 }, (_, i) => send(caller, { body: `{"name":"${i}"}` }))
-    await until(() => caller.pending === 0)
+    await waitUntil(() => caller.pending === 0)
     for (const [i, { events }] of calls.entries()) {
       if (!events[0]?.endsWith(`{"message":"Hello ${i}"}`)) t.fail(`call ${i}: ${events}`)
     }

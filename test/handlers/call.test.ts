@@ -9,8 +9,8 @@ import { buildPlugin } from '../../sdk/testing.ts'
 import { LISTENERS } from '../fixtures/gateway.ts'
 import { createGreeter, createGreeterLog } from '../fixtures/greeter.ts'
 import { openGreeterGateway } from '../fixtures/greeter-gateway.ts'
-import { type MxService, metadataOf, openMxService } from '../fixtures/mx-service.ts'
-import { openRawBackend, until } from '../fixtures/raw-backend.ts'
+import { getMetadata, type MxService, openMxService } from '../fixtures/mx-service.ts'
+import { openRawBackend, waitUntil } from '../fixtures/raw-backend.ts'
 import { openRpcGateway, type RpcGateway } from '../fixtures/rpc-gateway.ts'
 
 const NAME = 'go.mx.api.greeter'
@@ -92,13 +92,13 @@ t.test('passes the request through unchanged', async (t) => {
   const request = '{ "id": 12345678901234567890, "a" : [1.0] }'
   await post(gateway, `{"service":"${NAME}","method":"Greeter.Echo","request":${request}}`)
   t.equal(service.calls[0]?.body, request)
-  t.same(metadataOf(service.calls[0]!, 'content-type'), ['application/json'])
+  t.same(getMetadata(service.calls[0]!, 'content-type'), ['application/json'])
   await post(gateway, toForm({ service: NAME, method: 'Greeter.Echo', request }), {
     'content-type': FORM,
   })
   t.equal(service.calls[1]?.body, request)
   t.same(
-    metadataOf(service.calls[1]!, 'content-type'),
+    getMetadata(service.calls[1]!, 'content-type'),
     ['application/json'],
     'JSON for any request type',
   )
@@ -222,17 +222,17 @@ t.test('returns 413 for a body above the limit', async (t) => {
 })
 
 t.test('passes context and deadline of the request to the call', async (t) => {
-  const seen = createGreeterLog()
-  const service = await openMxService(t, createGreeter(seen))
+  const log = createGreeterLog()
+  const service = await openMxService(t, createGreeter(log))
   const gateway = await openRpcGateway(t, [service.entry])
   const headers = { 'x-one': '1', 'mx-namespace': 'staging', timeout: '0.2' }
   const { status } = await post(gateway, { ...HELLO, method: 'Greeter.Wait' }, headers)
   t.equal(status, 408)
-  await until(() => seen.aborted.length === 1)
+  await waitUntil(() => log.aborted.length === 1)
   const [call] = service.calls
-  t.same(metadataOf(call!, 'x-one'), ['1'])
-  t.same(metadataOf(call!, 'mx-namespace'), ['staging'])
-  t.same(metadataOf(call!, 'url'), ['/rpc'])
+  t.same(getMetadata(call!, 'x-one'), ['1'])
+  t.same(getMetadata(call!, 'mx-namespace'), ['staging'])
+  t.same(getMetadata(call!, 'url'), ['/rpc'])
   t.ok(call!.timeoutMs > 0 && call!.timeoutMs <= 200)
   t.equal((await post(gateway, HELLO, { timeout: 'x' })).status, 400)
 })
@@ -252,7 +252,7 @@ t.test('address selects a registered node by address or id', async (t) => {
     nodes.map(({ calls }) => calls.length),
     [0, 6, 0],
   )
-  await nodes[1]!.die()
+  await nodes[1]!.kill()
   const dead = await post(gateway, { ...HELLO, address: 'greeter-1' })
   t.equal(dead.status, 502, 'no retry on another node')
   t.same([nodes[0]!.calls, nodes[2]!.calls], [[], []])
@@ -455,7 +455,7 @@ t.test('limits the number of open unregistered nodes', async (t) => {
   for (const { port } of services)
     t.equal((await post(gateway, { ...HELLO, address: `127.0.0.1:${port}` })).status, 200)
   const open70 = (): number => services.filter(({ connections }) => !connections[0]!.closed).length
-  await until(() => open70() === 64)
+  await waitUntil(() => open70() === 64)
   t.equal(
     (await post(gateway, { ...HELLO, address: `127.0.0.1:${services[0]!.port}` })).status,
     200,

@@ -73,7 +73,7 @@ async function open(t: Test, options: OpenOptions = {}): Promise<Open> {
   return { ...listening, broker, events, origin: `http://127.0.0.1:${listening.port}`, next }
 }
 
-function eventOf({ body }: Message): ApiEvent {
+function getEvent({ body }: Message): ApiEvent {
   return JSON.parse(Buffer.from(body).toString())
 }
 
@@ -98,7 +98,7 @@ for (const [name, create] of Object.entries(LISTENERS)) {
       'x-trace': 'a',
       'mx-namespace': 'staging',
     })
-    const { header, ...published } = eventOf(received)
+    const { header, ...published } = getEvent(received)
     t.strictSame(published, {
       name: 'created',
       id: answer.id,
@@ -138,13 +138,13 @@ for (const [name, create] of Object.entries(LISTENERS)) {
       for (const chunked of [false, true]) {
         const message = next('go.mx.api.orders')
         t.equal(await send(method, bytes, chunked), 200, method)
-        const { data, encoding } = eventOf(await message)
+        const { data, encoding } = getEvent(await message)
         t.equal(encoding, 'base64')
         t.same([...Buffer.from(data, 'base64')], [...bytes], `${method} ${chunked}`)
       }
       const message = next('go.mx.api.orders')
       t.equal(await send(method, new Uint8Array(0), false), 200, `${method}, no body`)
-      t.equal(eventOf(await message).data, '')
+      t.equal(getEvent(await message).data, '')
     }
   })
 }
@@ -162,7 +162,7 @@ t.test('the data of a GET is the query as JSON', async (t) => {
       const reply = await fetch(`${origin}/orders/seen${query}`, { method })
       t.equal(reply.status, 200)
       await reply.text()
-      t.strictSame(JSON.parse(eventOf(await message).data), data, `${method} ${query}`)
+      t.strictSame(JSON.parse(getEvent(await message).data), data, `${method} ${query}`)
     }
   }
 })
@@ -179,7 +179,7 @@ t.test('the path contains topic and event name', async (t) => {
     const reply = await fetch(`${origin}${path}`, { method: 'POST', body: 'x' })
     t.equal(reply.status, 200, path)
     const { id } = (await reply.json()) as { id: string }
-    t.match(eventOf(await message), { id, name })
+    t.match(getEvent(await message), { id, name })
   }
 })
 
@@ -212,7 +212,7 @@ t.test('removes credentials of the client', async (t) => {
   t.equal(reply.status, 200)
   const received = await message
   t.match(received.headers, { 'x-a': '1' })
-  t.match(eventOf(received).header, { 'X-A': { values: ['1'] } })
+  t.match(getEvent(received).header, { 'X-A': { values: ['1'] } })
   t.notMatch(JSON.stringify(received.headers), 'hunter2')
   t.notMatch(Buffer.from(received.body).toString(), 'hunter2')
 })
@@ -258,7 +258,7 @@ t.test('joins repeated headers', async (t) => {
   await client.replies(1)
   const received = await message
   t.equal(received.headers['x-a'], '1, 2')
-  t.same(eventOf(received).header['X-A'], { key: 'X-A', values: ['1', '2'] })
+  t.same(getEvent(received).header['X-A'], { key: 'X-A', values: ['1', '2'] })
 })
 
 t.test('returns 413 for a body above the limit of the broker', async (t) => {
@@ -272,7 +272,7 @@ t.test('returns 413 for a body above the limit of the broker', async (t) => {
   }
   const message = next('go.mx.api.orders')
   t.equal((await post(1000)).status, 200)
-  t.equal(eventOf(await message).data.length, 1000)
+  t.equal(getEvent(await message).data.length, 1000)
 })
 
 t.test('returns 400 for a malformed query', async (t) => {
@@ -301,13 +301,13 @@ t.test('returns 503 if the broker rejects all messages', async (t) => {
 
 t.test('returns 503 during a broker outage and logs the reason', async (t) => {
   const fault = new Error('connect ECONNREFUSED 10.0.0.7:4222')
-  const ways: Broker['publish'][] = [
+  const publishes: Broker['publish'][] = [
     () => Promise.reject(fault),
     () => {
       throw fault
     },
   ]
-  for (const publish of ways) {
+  for (const publish of publishes) {
     const { origin, served, faults } = await open(t, { adapter: { publish } })
     const reply = await fetch(`${origin}/orders/created`)
     t.equal(reply.status, 503)
@@ -379,7 +379,7 @@ t.test(
       t.strictSame(rest, { name: 'created', id, timestamp: 1_700_000_000, data: '{"order":17}' })
       t.same(header['X-A'], { key: 'X-A', values: ['1'] })
       t.notOk('Authorization' in header || 'Cookie' in header, 'credentials are not stored')
-      if (!streamOnly) t.equal(eventOf(await message).id, id)
+      if (!streamOnly) t.equal(getEvent(await message).id, id)
     }
   },
 )

@@ -72,8 +72,11 @@ t.test('ejects backends with gateway errors in handshakes', async (t) => {
   const failing = await openBackendServer(t, {
     verifyClient: (_info, done) => done(false, 503, 'sick'),
   })
-  const well = await openBackendServer(t)
-  const { port, upstream } = await openWebGateway(t, createUwsListener, [failing.port, well.port])
+  const healthy = await openBackendServer(t)
+  const { port, upstream } = await openWebGateway(t, createUwsListener, [
+    failing.port,
+    healthy.port,
+  ])
   for (let i = 0; i < 3; i++) {
     t.equal((await rejectedWebSocket(port)).status, 503)
     await connectWebSocket(t, port)

@@ -228,7 +228,7 @@ t.test('includes only the relevant parts of a request in the key', async (t) => 
   const { resolver, replace } = open(t, [])
   const get = at('/users/1', { host: 'a.example' })
   const post = { ...get, method: 'POST' }
-  const elsewhere = { ...get, host: 'b.example' }
+  const otherHost = { ...get, host: 'b.example' }
   t.equal(
     resolver.key(get),
     rpc.key(get),
@@ -236,16 +236,16 @@ t.test('includes only the relevant parts of a request in the key', async (t) => 
   )
   await replace([makeDeclaring('ns.a', { 'A.B': { path: '/a' } })])
   t.equal(resolver.key(get), resolver.key(post))
-  t.equal(resolver.key(get), resolver.key(elsewhere))
+  t.equal(resolver.key(get), resolver.key(otherHost))
   t.not(resolver.key(get), resolver.key({ ...get, path: '/users/2' }))
   await replace([users])
   t.not(resolver.key(get), resolver.key(post))
-  t.equal(resolver.key(get), resolver.key(elsewhere))
+  t.equal(resolver.key(get), resolver.key(otherHost))
   await replace([makeDeclaring('ns.a', { 'A.B': { path: '/a', host: 'a.example' } })])
   t.equal(resolver.key(get), resolver.key(post))
-  t.not(resolver.key(get), resolver.key(elsewhere))
+  t.not(resolver.key(get), resolver.key(otherHost))
   const byHost = open(t, [users], host).resolver
-  t.not(byHost.key(get), byHost.key(elsewhere), 'the key of the inner resolver is part of it')
+  t.not(byHost.key(get), byHost.key(otherHost), 'the key of the inner resolver is part of it')
 })
 
 t.test('applies added, changed and removed routes in the next tick', async (t) => {

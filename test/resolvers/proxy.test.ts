@@ -8,7 +8,7 @@ function at(path: string, namespace = 'ns'): RequestLine {
   return { method: 'GET', path, host: 'localhost:8080', namespace }
 }
 
-function serviceOf(path: string, namespace = 'ns'): string | undefined {
+function getService(path: string, namespace = 'ns'): string | undefined {
   return proxy.resolve(at(path, namespace))?.service
 }
 
@@ -18,7 +18,7 @@ t.test('maps a path to a service (specification: Proxy resolver)', async (t) => 
     ['/a/b', 'ns.a'],
     ['/a/:param', 'ns.a'],
   ]
-  for (const [path, service] of rows) t.equal(serviceOf(path), service, path)
+  for (const [path, service] of rows) t.equal(getService(path), service, path)
 })
 
 t.test('leaves endpoint and variables empty', async (t) => {
@@ -26,8 +26,8 @@ t.test('leaves endpoint and variables empty', async (t) => {
 })
 
 t.test('resolves GET /<a> under <ns>.<a> (specification: Namespace)', async (t) => {
-  t.equal(serviceOf('/greeter', 'go.mx.api'), 'go.mx.api.greeter')
-  t.equal(serviceOf('/greeter', ''), 'greeter', 'no prefix without a namespace')
+  t.equal(getService('/greeter', 'go.mx.api'), 'go.mx.api.greeter')
+  t.equal(getService('/greeter', ''), 'greeter', 'no prefix without a namespace')
 })
 
 t.test('includes a leading version segment in the name (specification: Versioning)', async (t) => {
@@ -44,12 +44,12 @@ t.test('includes a leading version segment in the name (specification: Versionin
     ['/version/a/b', 'ns.version'],
     ['/V1/a/b', 'ns.V1'],
   ]
-  for (const [path, service] of rows) t.equal(serviceOf(path), service, path)
+  for (const [path, service] of rows) t.equal(getService(path), service, path)
 })
 
 t.test('preserves case, dashes, dots and underscores of names', async (t) => {
   for (const name of ['user-service', 'Users', 'a.b', 'a_b', '9']) {
-    t.equal(serviceOf(`/${name}/x`), `ns.${name}`)
+    t.equal(getService(`/${name}/x`), `ns.${name}`)
   }
 })
 
@@ -86,7 +86,7 @@ t.test('returns equal routes for equal keys', async () => {
   fc.assert(
     fc.property(path, path, (one, two) => {
       if (proxy.key(at(one)) !== proxy.key(at(two))) return true
-      return serviceOf(one) === serviceOf(two)
+      return getService(one) === getService(two)
     }),
     { numRuns: toRuns(2000) },
   )

@@ -14,8 +14,8 @@ t.test('--check prints the path of every program that tests may need', async (t)
     Object.keys(printed).join(' '),
     'nginx haproxy caddy wrk chromium-headless-shell curl h2load python3 consul postgres redis-server nats-server systemd-analyze pebble helm node22 node24',
   )
-  for (const [program, where] of Object.entries(printed)) {
-    t.equal(where.startsWith('missing') ? undefined : where, findProgram(program), program)
+  for (const [program, location] of Object.entries(printed)) {
+    t.equal(location.startsWith('missing') ? undefined : location, findProgram(program), program)
   }
   const missing = lines.filter((line) => line.includes(': missing'))
   t.equal(status, missing.length === 0 ? 0 : 1)

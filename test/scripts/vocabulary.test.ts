@@ -1,7 +1,7 @@
 import t from 'tap'
 import { checkFile, formatFindings, splitName } from '../../scripts/vocabulary.ts'
 
-const wordsOf = (path: string, text: string): readonly string[] =>
+const listWords = (path: string, text: string): readonly string[] =>
   checkFile(path, text).map(({ line, word }) => `${line} ${word}`)
 
 t.test('splits names in camel case, kebab case and capitals into words', async (t) => {
@@ -21,7 +21,7 @@ t.test('rejects words in file names, exported names and comments, but not in cod
     ' */',
     'export const OWN_KEPT = 1',
   ].join('\n')
-  t.strictSame(wordsOf('core/kept-watch.ts', source).toSorted(), [
+  t.strictSame(listWords('core/kept-watch.ts', source).toSorted(), [
     '1 kept',
     '1 told',
     '2 nobody',
@@ -42,8 +42,8 @@ t.test(
       "t.test('a caller is asked', () => { run('the caller was told') })",
       "const glob = '/a/**'; const after = 'is' // fine",
     ].join('\n')
-    t.strictSame(wordsOf('core/a.ts', source), ['2 told', '3 kept', '4 asked', '4 told'])
-    t.strictSame(wordsOf('test/a.test.ts', source), ['4 asked'])
+    t.strictSame(listWords('core/a.ts', source), ['2 told', '3 kept', '4 asked', '4 told'])
+    t.strictSame(listWords('test/a.test.ts', source), ['4 asked'])
   },
 )
 
@@ -65,30 +65,30 @@ t.test('accepts words in code blocks, inline code, link targets and addresses', 
     'Run `mx',
     'told` and the page was told.',
   ].join('\n')
-  t.strictSame(wordsOf('docs/a.md', text), ['7 told'])
+  t.strictSame(listWords('docs/a.md', text), ['7 told'])
 })
 
 t.test('accepts standard terms, but not their words alone', async (t) => {
   const text = 'Connection refused. A node refuses a connection.\nA node refuses a call.'
-  t.strictSame(wordsOf('docs/a.md', text), ['2 refuses'])
+  t.strictSame(listWords('docs/a.md', text), ['2 refuses'])
 })
 
 t.test('rejects doubled words, including across lines of a comment', async (t) => {
-  t.strictSame(wordsOf('docs/a.md', 'Returns the the route.\n\n# Quotas\n\nQuotas limit.'), [
+  t.strictSame(listWords('docs/a.md', 'Returns the the route.\n\n# Quotas\n\nQuotas limit.'), [
     '1 the the',
   ])
-  t.strictSame(wordsOf('lib/a.ts', '/**\n * Returns the\n * the route.\n */'), ['2 the the'])
-  t.strictSame(wordsOf('lib/a.ts', '/** @param route route of the request */'), [])
+  t.strictSame(listWords('lib/a.ts', '/**\n * Returns the\n * the route.\n */'), ['2 the the'])
+  t.strictSame(listWords('lib/a.ts', '/** @param route route of the request */'), [])
 })
 
 t.test('rejects pronouns in place of nouns, including across lines of a comment', async (t) => {
   const text = `/${'**'}\n * Merges routes with those\n * of the service, except the ones\n * whose path differs.\n */`
-  t.strictSame(wordsOf('lib/a.ts', text), ['2 those of', '3 the ones'])
-  t.strictSame(wordsOf('docs/a.md', 'Its port is that of the listener, not one that is free.'), [
+  t.strictSame(listWords('lib/a.ts', text), ['2 those of', '3 the ones'])
+  t.strictSame(listWords('docs/a.md', 'Its port is that of the listener, not one that is free.'), [
     '1 that of',
     '1 one that',
   ])
-  t.strictSame(wordsOf('docs/a.md', 'One of those routes is used.'), [])
+  t.strictSame(listWords('docs/a.md', 'One of those routes is used.'), [])
 })
 
 t.test('rejects sentences that begin with What, Whose, Those or Of', async (t) => {
@@ -98,9 +98,9 @@ t.test('rejects sentences that begin with What, Whose, Those or Of', async (t) =
     'docs/a.md:3: "Of": write the name of the thing as subject',
     'docs/a.md:3: "Those": write the name of the thing as subject',
   ])
-  t.strictSame(wordsOf('lib/a.ts', `/${'**'} What a route does. */`), ['1 What'])
+  t.strictSame(listWords('lib/a.ts', `/${'**'} What a route does. */`), ['1 What'])
 })
 
 t.test('accepts quoted titles and the same words inside a sentence', async (t) => {
-  t.strictSame(wordsOf('docs/a.md', 'Chapter "What the service does" of the specification.'), [])
+  t.strictSame(listWords('docs/a.md', 'Chapter "What the service does" of the specification.'), [])
 })

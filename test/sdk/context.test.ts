@@ -7,11 +7,11 @@ import { keepAlive } from '../fixtures/keep-alive.ts'
 import { begin } from '../fixtures/served-calls.ts'
 
 /** Returns the result of `look` in the context of a call with this metadata block. */
-function see<T>(block: string, look: (ctx: ReturnType<typeof createContext>) => T): T {
+function runBlock<T>(block: string, read: (ctx: ReturnType<typeof createContext>) => T): T {
   let seen: { value: T } | undefined
   const log = createServiceLog({ service: 'greeter', level: 'silent', write: () => {} })
   const handle = (_request: unknown, ctx: ReturnType<typeof createContext>) => {
-    seen = { value: look(ctx) }
+    seen = { value: read(ctx) }
   }
   const dispatcher = createDispatcher({
     service: 'greeter',
@@ -27,13 +27,13 @@ t.test(
   'metadata.get returns the value and a found flag, with names in any letter case',
   async (t) => {
     const block = 'x-tenant: acme\r\naccept-language: de\r\naccept-language: en\r\nx-empty:\r\n'
-    const get = (name: string) => see(block, (ctx) => metadata.get(ctx, name))
+    const get = (name: string) => runBlock(block, (ctx) => metadata.get(ctx, name))
     for (const name of ['X-Tenant', 'x-tenant', 'X-TENANT']) t.strictSame(get(name), ['acme', true])
     t.strictSame(get('X-Other'), ['', false])
     t.strictSame(get('X-Empty'), ['', true], 'found is true for an empty value')
     t.strictSame(get('accept-language'), ['de, en', true], 'values are joined as in RFC 9110 §5.3')
     t.strictSame(get('__proto__'), ['', false])
-    const cookies = see('cookie: a=1\r\ncookie: b=2\r\n', (ctx) => metadata.get(ctx, 'Cookie'))
+    const cookies = runBlock('cookie: a=1\r\ncookie: b=2\r\n', (ctx) => metadata.get(ctx, 'Cookie'))
     t.strictSame(cookies, ['a=1; b=2', true])
   },
 )
@@ -70,7 +70,7 @@ t.test('metadata.set rejects line breaks, invalid names and reserved names', asy
 
 t.test('ctx.account is parsed from one valid mx-account header', async (t) => {
   const account = (json: string): Account | undefined =>
-    see(`mx-account: ${json}\r\n`, (ctx) => ctx.account)
+    runBlock(`mx-account: ${json}\r\n`, (ctx) => ctx.account)
   t.strictSame(
     account('{"id":"john","type":"user","issuer":"mx","scopes":["admin"],"metadata":{"a":"b"}}'),
     { id: 'john', name: '', type: 'user', issuer: 'mx', scopes: ['admin'], metadata: { a: 'b' } },
@@ -81,41 +81,44 @@ t.test('ctx.account is parsed from one valid mx-account header', async (t) => {
     t.equal(account(invalid), undefined, `no account: ${invalid}`)
   const two = 'mx-account: {"id":"a"}\r\nmx-account: {"id":"b"}\r\n'
   t.equal(
-    see(two, (ctx) => ctx.account),
+    runBlock(two, (ctx) => ctx.account),
     undefined,
     'two headers mean no account',
   )
-  const [first, second] = see('mx-account: {"id":"john"}\r\n', (ctx) => [ctx.account, ctx.account])
+  const [first, second] = runBlock('mx-account: {"id":"john"}\r\n', (ctx) => [
+    ctx.account,
+    ctx.account,
+  ])
   t.equal(first, second, 'parsed once')
 })
 
 t.test('a context has service, endpoint, namespace and request id', async (t) => {
   const block = 'mx-namespace: acme\r\nx-request-id: r-1\r\n'
   t.strictSame(
-    see(block, ({ service, endpoint, namespace, id }) => [service, endpoint, namespace, id]),
+    runBlock(block, ({ service, endpoint, namespace, id }) => [service, endpoint, namespace, id]),
     ['greeter', 'A.B', 'acme', 'r-1'],
   )
   t.equal(
-    see('', (ctx) => ctx.namespace),
+    runBlock('', (ctx) => ctx.namespace),
     '',
   )
-  const [id, again] = see('', (ctx) => [ctx.id, ctx.id])
+  const [id, sameId] = runBlock('', (ctx) => [ctx.id, ctx.id])
   t.match(id, /^[0-9a-f-]{36}$/, 'a generated id if there is no header')
-  t.equal(again, id)
+  t.equal(sameId, id)
 })
 
 t.test('a context has a deadline, the remaining time, and a signal that aborts', async (t) => {
   const none = createContext()
   t.strictSame([none.msLeft, none.deadlineMs], [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY])
   t.equal(none.signal.aborted, false)
-  const past = createContext({ timeoutMs: 0 })
-  t.equal(past.msLeft, 0)
-  const soon = createContext({ timeoutMs: 1 })
+  const expired = createContext({ timeoutMs: 0 })
+  t.equal(expired.msLeft, 0)
+  const expiring = createContext({ timeoutMs: 1 })
   // Its timer does not keep the process alive.
   keepAlive(t)
-  if (!soon.signal.aborted)
-    await new Promise((resolve) => soon.signal.addEventListener('abort', resolve))
-  t.equal((soon.signal.reason as Error).name, 'TimeoutError')
+  if (!expiring.signal.aborted)
+    await new Promise((resolve) => expiring.signal.addEventListener('abort', resolve))
+  t.equal((expiring.signal.reason as Error).name, 'TimeoutError')
   const { signal } = new AbortController()
   t.equal(createContext({ signal }).signal, signal)
 })

@@ -16,16 +16,16 @@ function start(t: Test, ...ways: string[]) {
     output += chunk
   })
   const ended = once(child, 'close').then(([code]) => ({ code, output }))
-  const says = async (text: string): Promise<void> => {
+  const greeting = async (text: string): Promise<void> => {
     while (!output.includes(text)) await once(child.stderr, 'data')
   }
-  return { child, ended, says }
+  return { child, ended, greeting }
 }
 
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   t.test(`${signal}: all components stop, and then the process exits with status 0`, async (t) => {
-    const { child, ended, says } = start(t, 'fast', 'slow')
-    await says('ready')
+    const { child, ended, greeting } = start(t, 'fast', 'slow')
+    await greeting('ready')
     child.kill(signal)
     const { code, output } = await ended
     t.equal(code, 0)
@@ -35,10 +35,10 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
 }
 
 t.test('a second signal exits immediately with status 1', async (t) => {
-  const { child, ended, says } = start(t, 'never')
-  await says('ready')
+  const { child, ended, greeting } = start(t, 'never')
+  await greeting('ready')
   child.kill('SIGINT')
-  await says('send the signal again to exit immediately')
+  await greeting('send the signal again to exit immediately')
   child.kill('SIGTERM')
   const { code, output } = await ended
   t.equal(code, 1)
@@ -46,17 +46,17 @@ t.test('a second signal exits immediately with status 1', async (t) => {
 })
 
 t.test('a Ctrl-C repeated by npm is not a second signal', async (t) => {
-  const { child, ended, says } = start(t, 'slow')
-  await says('ready')
+  const { child, ended, greeting } = start(t, 'slow')
+  await greeting('ready')
   child.kill('SIGINT')
-  await says('send the signal again to exit immediately')
+  await greeting('send the signal again to exit immediately')
   child.kill('SIGINT')
   t.equal((await ended).code, 0)
 })
 
 t.test('a failed graceful shutdown exits with status 1 and the reason', async (t) => {
-  const { child, ended, says } = start(t, 'fail', 'fast')
-  await says('ready')
+  const { child, ended, greeting } = start(t, 'fail', 'fast')
+  await greeting('ready')
   child.kill('SIGTERM')
   const { code, output } = await ended
   t.equal(code, 1)

@@ -10,7 +10,7 @@ import { endpoint } from '../../sdk/service/endpoint.ts'
 import { openApi } from '../fixtures/api.ts'
 import { startNats } from '../fixtures/nats.ts'
 import { openPlatformBroker } from '../fixtures/platform-broker.ts'
-import { until } from '../fixtures/raw-backend.ts'
+import { waitUntil } from '../fixtures/raw-backend.ts'
 import { createService, openRegistry } from '../fixtures/sdk-services.ts'
 
 /** A platform with registry, broker service, and services by name. */
@@ -41,7 +41,7 @@ for (const [name, create] of Object.entries(ADAPTERS)) {
         .start()
     for (const shop of ['north', 'south'])
       await createBroker(platform.create(shop)).publish('orders', shop)
-    await until(() => Object.values(received).every(({ length }) => length === 2))
+    await waitUntil(() => Object.values(received).every(({ length }) => length === 2))
     for (const orders of Object.values(received)) t.same(orders.sort(), ['north', 'south'])
   })
 
@@ -55,7 +55,7 @@ for (const [name, create] of Object.entries(ADAPTERS)) {
     const received: unknown[] = []
     await broker.subscribe('orders', (order) => void received.push(order))
     await broker.publish('orders', 'somebody is')
-    await until(() => received.length > 0)
+    await waitUntil(() => received.length > 0)
     t.same(received, ['somebody is'])
   })
 
@@ -83,7 +83,7 @@ for (const [name, create] of Object.entries(ADAPTERS)) {
         .start()
       const headers = { 'x-tenant': 'acme', 'x-request-id': 'r1', authorization: 'Bearer t' }
       await shop.client.call('shop', 'Shop.Buy', { id: 5 }, { metadata: headers })
-      await until(() => seen.length > 0)
+      await waitUntil(() => seen.length > 0)
       const [order, ctx] = seen[0]!
       t.strictSame(order, { id: 5 })
       t.strictSame(metadata.get(ctx, 'Content-Type'), ['application/json', true])
@@ -135,7 +135,7 @@ for (const [name, create] of Object.entries(ADAPTERS)) {
       Status: 'Bad Request',
     })
     leaving.abort()
-    await until(() => subscribers() === 0)
+    await waitUntil(() => subscribers() === 0)
     t.equal(broker.dropped, 0)
   })
 }
@@ -172,14 +172,14 @@ t.test(
     })()
     for (let round = 1; round <= 3; round++) {
       const before = received.size
-      await until(() => received.size > before + 50)
+      await waitUntil(() => received.size > before + 50)
       await server.kill()
       const rejected = rejections.length
-      await until(() => rejections.length > rejected)
+      await waitUntil(() => rejections.length > rejected)
       await server.start()
     }
     const before = received.size
-    await until(() => received.size > before + 50)
+    await waitUntil(() => received.size > before + 50)
     done = true
     await load
     for (const error of rejections)

@@ -101,7 +101,7 @@ t.test('run, status, logs, update and kill', async (t) => {
   t.ok((await mx(t, 'services')).split('\n').includes('helloworld'))
   t.match(await mx(t, 'logs', 'helloworld'), 'service ready')
   const following = startMx(['logs', '-f', 'helloworld'], options)
-  await following.until(/service ready/)
+  await following.waitUntil(/service ready/)
   // Invalidates the token that `logs -f` started with.
   await mx(t, 'call', 'auth', 'Auth.RotateKey', '{"drop":true}')
   const source = join(home, 'helloworld/helloworld.ts')
@@ -113,7 +113,7 @@ t.test('run, status, logs, update and kill', async (t) => {
     await mx(t, 'status', 'helloworld'),
     /owner=admin, group=mx.*, url=http:\/\/\S+\/helloworld\/call, requests=[\d.]+\/s, errors=0\.0%, p99=[\d.]+ms\n$/,
   )
-  await following.until(/service ready.*\n.*service ready/)
+  await following.waitUntil(/service ready.*\n.*service ready/)
   following.child.kill('SIGINT')
   t.equal(await following.ended, 0, 'Ctrl-C ends it with status 0')
   t.equal(following.output.stderr, '')

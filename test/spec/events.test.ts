@@ -2,7 +2,7 @@
 import t from 'tap'
 import { metadata } from '../../sdk/index.ts'
 import { LISTENERS } from '../fixtures/gateway.ts'
-import { until } from '../fixtures/raw-backend.ts'
+import { waitUntil } from '../fixtures/raw-backend.ts'
 import { openRpcGateway } from '../fixtures/rpc-gateway.ts'
 import { createService } from '../fixtures/sdk-services.ts'
 
@@ -41,7 +41,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       ]
       await send('/other/created', { method: 'POST', body: 'another topic' })
       const last = await send('/orders', { method: 'PUT', body: '' })
-      await until(() => received.length >= 3)
+      await waitUntil(() => received.length >= 3)
       const topic = ['go.mx.api.orders', true]
       const source = ['shop', true]
       t.match(received, [

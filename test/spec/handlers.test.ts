@@ -8,7 +8,7 @@ import { createGreeter } from '../fixtures/greeter.ts'
 import { openGreeterGateway } from '../fixtures/greeter-gateway.ts'
 import { listen } from '../fixtures/listen.ts'
 import { startMx } from '../fixtures/mx.ts'
-import { metadataOf, openMxService } from '../fixtures/mx-service.ts'
+import { getMetadata, openMxService } from '../fixtures/mx-service.ts'
 import { openRpcGateway } from '../fixtures/rpc-gateway.ts'
 import { connectWebSocket, nextMessage } from '../fixtures/web-gateway.ts'
 
@@ -96,10 +96,10 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       const [first, second] = service.calls
       t.strictSame([first?.endpoint, second?.endpoint], ['Greeter.Proto', 'Greeter.Proto'])
       t.strictSame(
-        [metadataOf(first!, 'content-type'), first?.body],
+        [getMetadata(first!, 'content-type'), first?.body],
         [['application/json'], '{"name":"John"}'],
       )
-      t.strictSame([metadataOf(second!, 'content-type'), second?.body], [[type], '\n\x04John'])
+      t.strictSame([getMetadata(second!, 'content-type'), second?.body], [[type], '\n\x04John'])
     },
   )
 

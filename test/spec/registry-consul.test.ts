@@ -1,6 +1,6 @@
 import { pino } from 'pino'
 import t from 'tap'
-import { until } from '../contracts/registry.ts'
+import { waitUntil } from '../contracts/registry.ts'
 import { openApi } from '../fixtures/api.ts'
 import { startConsul } from '../fixtures/consul.ts'
 import { listenHttp } from '../fixtures/listen.ts'
@@ -24,7 +24,7 @@ t.test(
       const response = await fetch(`http://127.0.0.1:${api.port}${path}`)
       return `${response.status} ${await response.text()}`
     }
-    await until(async () => (await get('/orders/7')).startsWith('200'))
+    await waitUntil(async () => (await get('/orders/7')).startsWith('200'))
     t.equal(await get('/orders/7'), '200 orders /orders/7')
 
     await consul.kill()
@@ -33,9 +33,9 @@ t.test(
 
     const other = { Name: 'users', Address: '127.0.0.1', Port: port, Tags: ['mx.path=/users/*'] }
     await consul.call('PUT', '/agent/service/register', other)
-    await until(async () => (await get('/users/1')).startsWith('200'))
+    await waitUntil(async () => (await get('/users/1')).startsWith('200'))
     await consul.call('PUT', '/agent/service/deregister/users')
-    await until(async () => (await get('/users/1')).startsWith('404'))
+    await waitUntil(async () => (await get('/users/1')).startsWith('404'))
   },
 )
 
@@ -59,14 +59,14 @@ t.test('a service in Consul without a passing instance returns 503 until one pas
   })
   const get = async (): Promise<number> =>
     (await fetch(`http://127.0.0.1:${api.port}/orders`)).status
-  await until(async () => (await get()) === 503)
+  await waitUntil(async () => (await get()) === 503)
   for (const [action, status] of [
     ['pass', 200],
     ['fail', 503],
     ['pass', 200],
   ] as const) {
     await consul.call('PUT', `/agent/check/${action}/health`)
-    await until(async () => (await get()) === status)
+    await waitUntil(async () => (await get()) === status)
   }
 })
 
@@ -81,11 +81,11 @@ t.test(
     const { server, get, post, proxy } = await openServer(t, [registry], log)
     const node = { id: 'greeter-1', address: '127.0.0.1:9001' }
     t.equal((await post('/registry/register', { name: 'greeter', nodes: [node] })).status, 200)
-    await until(
+    await waitUntil(
       async () => (await get('/registry/getService?service=greeter')).status === 200,
       20_000,
     )
-    await until(async () => {
+    await waitUntil(async () => {
       const { body } = await get('/registry/listServices')
       return body.services.some(({ name }: { name: string }) => name === 'greeter')
     }, 20_000)
@@ -140,11 +140,11 @@ t.test('a gateway on the registry of a server with Consul follows its node chang
     })
   }
   await register('one', 'a')
-  await until(async () => (await get()) === '200 one', 20_000)
+  await waitUntil(async () => (await get()) === '200 one', 20_000)
   await register('two', 'a')
   await consul.call('PUT', '/agent/service/deregister/one')
-  await until(async () => (await get()) === '200 two', 20_000)
+  await waitUntil(async () => (await get()) === '200 two', 20_000)
   await register('three', 'b')
   await consul.call('PUT', '/agent/service/deregister/two')
-  await until(async () => (await get()) === '200 three', 20_000)
+  await waitUntil(async () => (await get()) === '200 three', 20_000)
 })

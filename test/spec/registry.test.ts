@@ -36,7 +36,7 @@ async function open(t: Test, listener = 'uws') {
 type Registry = Awaited<ReturnType<typeof open>>
 
 /** The only version of a service. */
-async function entryOf({ get }: Registry, service: string) {
+async function getEntry({ get }: Registry, service: string) {
   const { body } = await get(`getService?service=${service}`)
   return (body as { services: ServiceEntry[] }).services[0]!
 }
@@ -45,10 +45,10 @@ async function entryOf({ get }: Registry, service: string) {
 async function observe({ origin, post }: Registry, headers: Record<string, string> = {}) {
   const watching = fetch(`${origin}/registry/watch?service=greeter`, { headers })
   let seen = ''
-  const isOver = (): boolean => seen.includes('"delete"') && seen.endsWith('\n')
+  const hasEnded = (): boolean => seen.includes('"delete"') && seen.endsWith('\n')
   // The start of the watch is not observable, so the changes are repeated.
-  const happening = (async () => {
-    while (!isOver()) {
+  const step = (async () => {
+    while (!hasEnded()) {
       await post('register', GREETER)
       await post('register', toRegistration('greeter', ['127.0.0.1:9002']))
       await post('deregister', toRegistration('greeter', ['127.0.0.1:9001', '127.0.0.1:9002']))
@@ -57,9 +57,9 @@ async function observe({ origin, post }: Registry, headers: Record<string, strin
   const reply = await watching
   for await (const chunk of reply.body!) {
     seen += Buffer.from(chunk).toString()
-    if (isOver()) break
+    if (hasEnded()) break
   }
-  await happening
+  await step
   // Server-sent events start with a comment.
   const lines = seen.split('\n').filter((line) => line !== '' && line !== ':')
   return { type: reply.headers.get('content-type'), lines }
@@ -129,7 +129,7 @@ t.test(
 
 t.test('Options = { ttl int64, domain string }', async (t) => {
   const registry = await open(t)
-  const { request } = (await entryOf(registry, 'registry')).endpoints.find(
+  const { request } = (await getEntry(registry, 'registry')).endpoints.find(
     ({ name }) => name === 'Registry.GetService',
   )!
   t.strictSame(request.values, [
@@ -177,7 +177,7 @@ t.test(
   async (t) => {
     const registry = await open(t)
     await registry.post('register', GREETER)
-    const { name, version } = await entryOf(registry, 'greeter')
+    const { name, version } = await getEntry(registry, 'greeter')
     t.strictSame([name, version], ['greeter', 'latest'])
   },
 )
@@ -185,13 +185,13 @@ t.test(
 t.test('| metadata | map string to string | includes domain |', async (t) => {
   const registry = await open(t)
   await registry.post('register', { ...GREETER, metadata: { owner: 'ann' } })
-  t.strictSame((await entryOf(registry, 'greeter')).metadata, { owner: 'ann', domain: 'mx' })
+  t.strictSame((await getEntry(registry, 'greeter')).metadata, { owner: 'ann', domain: 'mx' })
 })
 
 t.test(
   'Endpoint: name (<Handler>.<Method>), request (Value), response (Value), metadata (stream = true marks a streaming endpoint)',
   async (t) => {
-    const { endpoints } = await entryOf(await open(t), 'registry')
+    const { endpoints } = await getEntry(await open(t), 'registry')
     const watch = endpoints.find(({ name }) => name === 'Registry.Watch')!
     t.strictSame(Object.keys(watch).sort(), ['metadata', 'name', 'request', 'response'])
     t.equal(watch.metadata['stream'], 'true')
@@ -203,7 +203,7 @@ t.test(
 t.test(
   'Value: name (string), type (string), values (array of Value; empty for scalars)',
   async (t) => {
-    const { endpoints } = await entryOf(await open(t), 'registry')
+    const { endpoints } = await getEntry(await open(t), 'registry')
     const { request } = endpoints.find(({ name }) => name === 'Registry.Watch')!
     t.match(request, { name: 'WatchRequest', type: 'WatchRequest' })
     t.strictSame(request.values[0], { name: 'service', type: 'string', values: [] })
@@ -217,10 +217,10 @@ t.test(
     const metadata = { protocol: 'mx', server: 'node' }
     const nodes = [{ id: 'greeter-1', address: '127.0.0.1:9001', port: '0', metadata }]
     await registry.post('register', { name: 'greeter', nodes })
-    t.strictSame((await entryOf(registry, 'greeter')).nodes, [
+    t.strictSame((await getEntry(registry, 'greeter')).nodes, [
       { id: 'greeter-1', address: '127.0.0.1:9001', port: '9001', metadata },
     ])
-    const registryNode = (await entryOf(registry, 'registry')).nodes[0]!
+    const registryNode = (await getEntry(registry, 'registry')).nodes[0]!
     t.match(registryNode.id, /^registry-[0-9a-f-]{36}$/)
     t.strictSame(Object.keys(registryNode.metadata).sort(), [
       'protocol',
@@ -234,7 +234,7 @@ t.test(
 t.test('| options | object | ttl (string or int64; 0 shown) and domain |', async (t) => {
   const registry = await open(t)
   for (const ttl of ['60', 60]) await registry.post('register', { ...GREETER, options: { ttl } })
-  t.strictSame((await entryOf(registry, 'greeter')).options, { ttl: 0, domain: 'mx' })
+  t.strictSame((await getEntry(registry, 'greeter')).options, { ttl: 0, domain: 'mx' })
 })
 
 t.test(

@@ -161,10 +161,10 @@ t.test('rejects a write whose version condition is false with 409', async (t) =>
 t.test('watch streams writes with their value, and deletions', async (t) => {
   const { origin, records } = await open(t, createMemoryStore())
   const watching = fetch(`${origin}/watch?options.table=greeter&options.prefix=user/`)
-  let isOver = false
+  let hasEnded = false
   // The start of the watch is not observable, so the changes are repeated.
-  const happening = (async () => {
-    while (!isOver) {
+  const step = (async () => {
+    while (!hasEnded) {
       await records.write('user/1', 'Ann')
       await records.delete('user/1')
     }
@@ -174,8 +174,8 @@ t.test('watch streams writes with their value, and deletions', async (t) => {
     seen += Buffer.from(chunk).toString()
     if (seen.includes('"write"') && seen.includes('"delete"') && seen.endsWith('\n')) break
   }
-  isOver = true
-  await happening
+  hasEnded = true
+  await step
   const events = seen
     .split('\n')
     .filter(Boolean)

@@ -17,7 +17,7 @@ const WARM_UP_MESSAGES = 100_000
 const HEAP_SLACK_BYTES = 1024 ** 2
 /** Amount of garbage that may accumulate between collections. */
 const PEAK_SLACK_BYTES = 64 * 1024 ** 2
-const LOOK_MS = 100
+const CHECK_MS = 100
 /** Number of messages of the concurrent slow stream. */
 const TICKS = 500
 const LINE_FEED = 0x0a
@@ -161,7 +161,7 @@ function watchPeaks(...pids: readonly number[]) {
     for (const [i, pid] of pids.entries()) peaks[i] = Math.max(peaks[i]!, readUsage(pid).rssBytes)
   }
   takeSample()
-  const timer = setInterval(takeSample, LOOK_MS)
+  const timer = setInterval(takeSample, CHECK_MS)
   return {
     stop(): [number, number] {
       clearInterval(timer)

@@ -52,13 +52,13 @@ export function parseWrk(text: string): LoadReport {
   const failed =
     /Socket errors: connect (\d+), read (\d+), write (\d+), timeout (\d+)/.exec(text)?.slice(1) ??
     []
-  const refused = Number(/Non-2xx or 3xx responses: (\d+)/.exec(text)?.[1] ?? 0)
+  const failedStatus = Number(/Non-2xx or 3xx responses: (\d+)/.exec(text)?.[1] ?? 0)
   return {
     requests: Number(find(/(\d+) requests in /)[1]),
     requestsPerSecond: Number(find(/Requests\/sec:\s+([\d.]+)/)[1]),
     p50Ms: percentile(50),
     p99Ms: percentile(99),
-    errors: refused + failed.reduce((sum, count) => sum + Number(count), 0),
+    errors: failedStatus + failed.reduce((sum, count) => sum + Number(count), 0),
   }
 }
 

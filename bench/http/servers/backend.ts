@@ -72,8 +72,8 @@ export async function startBackend(scenarios: readonly Scenario[]): Promise<Back
       : startHttp((free) => [nginx, '-p', folder, '-c', writeFiles(folder, free)]))
     const serverPort = needs('backend', 'server') ? await startServer() : 0
     const grpcPort = needs('backend', 'grpc') ? await startGrpc() : 0
-    const none = { servicePort: 0, servicePid: 0 }
-    const service = needs('handler', 'rpc') ? await startService() : none
+    const noService = { servicePort: 0, servicePid: 0 }
+    const service = needs('handler', 'rpc') ? await startService() : noService
     const describe = (scenario: Scenario) => describeBackend(scenario, nginx !== undefined)
     return { port, serverPort, grpcPort, ...service, describe, stop }
   } catch (error) {
@@ -108,6 +108,6 @@ function describeBackend({ backend, handler }: Scenario, hasNginx: boolean): str
   if (backend === 'grpc') return 'node:http2'
   const missing = 'node:http (nginx is not installed: the backend is the bottleneck)'
   const direct = hasNginx ? 'nginx `return 200`' : missing
-  const plain = backend === 'server' ? 'node:http' : direct
-  return handler === 'rpc' ? `${plain}; for mx a service built with its SDK` : plain
+  const httpBackend = backend === 'server' ? 'node:http' : direct
+  return handler === 'rpc' ? `${httpBackend}; for mx a service built with its SDK` : httpBackend
 }

@@ -87,10 +87,10 @@ export function startProgram(
     exited: hasExited,
     async stop() {
       if (!hasExited()) {
-        const gone = once(child, 'exit')
+        const exited = once(child, 'exit')
         signal('SIGTERM')
         const timer = setTimeout(() => signal('SIGKILL'), 3000)
-        await gone
+        await exited
         clearTimeout(timer)
       }
       // Workers may outlive their parent process.

@@ -45,7 +45,7 @@ export async function waitUntilOpen(program: Program, port: number): Promise<num
 /** @param check returns the reason why the program is not ready, or undefined if it is. */
 async function poll(
   program: Program,
-  where: string,
+  target: string,
   check: () => Promise<string | undefined>,
 ): Promise<number> {
   const start = performance.now()
@@ -54,10 +54,10 @@ async function poll(
     const elapsedMs = performance.now() - start
     if (missing === undefined) return elapsedMs
     if (program.exited() || elapsedMs > READY_MS) {
-      const why = program.exited() ? 'it exited' : missing
+      const reason = program.exited() ? 'it exited' : missing
       const output = program.output()
       await program.stop()
-      throw new Error(`not ready at ${where}: ${why}. ${output}`)
+      throw new Error(`not ready at ${target}: ${reason}. ${output}`)
     }
     await wait(POLL_MS)
   }

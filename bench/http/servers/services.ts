@@ -30,8 +30,8 @@ export async function measureServices(options: BenchOptions, backend: Backend): 
     '|--:|--:|--:|--:|',
   ]
   const { connections, seconds } = options
-  const how = `${connections} connections to one service, ${options.rounds} interleaved rounds of ${seconds} s, medians`
-  const table = `${[...head, ...rows].join('\n')}\n\n${how}.\n`
+  const conditions = `${connections} connections to one service, ${options.rounds} interleaved rounds of ${seconds} s, medians`
+  const table = `${[...head, ...rows].join('\n')}\n\n${conditions}.\n`
   const title = 'Many services compared with one'
   const origin = readOrigin('npm run bench -- services', backend.describe(scenario))
   const path = writeResult('services', title, origin, { rounds }, table)

@@ -33,15 +33,15 @@ const fields = Buffer.from(tokens.map((token) => token.padEnd(1000)).join(''), '
 const lengths = tokens.map(({ length }) => length)
 let next = 0
 
-function take(): string {
+function nextAddress(): string {
   next = next + 1 === TOKENS ? 0 : next + 1
   return fields.toString('latin1', next * 1000, next * 1000 + lengths[next]!)
 }
 
 const micro: Micro = {
   benches: {
-    'a token, read only': take,
-    'cached token': () => authorizer.identify(take()),
+    'a token, read only': nextAddress,
+    'cached token': () => authorizer.identify(nextAddress()),
   },
   budgetNs: { 'cached token': 1000 },
   close: () => authorizer.close(),

@@ -25,7 +25,7 @@ async function* watch<T>(value: T, signal: AbortSignal): AsyncGenerator<T, void,
   await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
 }
 
-async function createJudge(rules: readonly Rule[], account: Account | undefined) {
+async function createAuthorize(rules: readonly Rule[], account: Account | undefined) {
   const source: AuthSource = {
     watchRules: (_, signal) => watch(rules, signal),
     watchNamespaces: (signal) => watch(new Set<string>(), signal),
@@ -37,17 +37,17 @@ async function createJudge(rules: readonly Rule[], account: Account | undefined)
   return { authorizer, judge: () => authorizer.judge(access) }
 }
 
-const anonymous = await createJudge([open], undefined)
-const identified = await createJudge([open], jane)
-const anonymousOfMany = await createJudge([...many, open], undefined)
-const identifiedOfMany = await createJudge([...many, open], jane)
+const anonymous = await createAuthorize([open], undefined)
+const identified = await createAuthorize([open], jane)
+const anonymousWithManyRules = await createAuthorize([...many, open], undefined)
+const identifiedWithManyRules = await createAuthorize([...many, open], jane)
 
 const micro: Micro = {
   benches: {
     'public rule, anonymous': anonymous.judge,
     'public rule, account': identified.judge,
-    '10 000 rules, 1 000 scopes, anonymous': anonymousOfMany.judge,
-    '10 000 rules, 1 000 scopes, account': identifiedOfMany.judge,
+    '10 000 rules, 1 000 scopes, anonymous': anonymousWithManyRules.judge,
+    '10 000 rules, 1 000 scopes, account': identifiedWithManyRules.judge,
   },
   budgetNs: {
     'public rule, anonymous': 100,
@@ -55,7 +55,12 @@ const micro: Micro = {
     '10 000 rules, 1 000 scopes, anonymous': 100,
   },
   close() {
-    for (const { authorizer } of [anonymous, identified, anonymousOfMany, identifiedOfMany])
+    for (const { authorizer } of [
+      anonymous,
+      identified,
+      anonymousWithManyRules,
+      identifiedWithManyRules,
+    ])
       authorizer.close()
   },
 }

@@ -23,7 +23,7 @@ const OPEN: Rule = {
 export interface AuthBench {
   /** Runs an exchange through a chain with or without the `auth` plugin. */
   readonly createRun: (
-    isJudged: boolean,
+    isAuthorized: boolean,
     takeField: (() => string) | undefined,
   ) => () => Maybe<void>
   /**
@@ -49,8 +49,8 @@ export async function createAuthBench(count: number): Promise<AuthBench> {
   let next = 0
 
   return {
-    createRun(isJudged, takeField) {
-      const chain = createBenchChain(isJudged ? [plugin] : [])
+    createRun(isAuthorized, takeField) {
+      const chain = createBenchChain(isAuthorized ? [plugin] : [])
       return () => passChain(chain, takeField?.())
     },
 

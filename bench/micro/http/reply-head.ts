@@ -10,9 +10,9 @@ const fields = [
   ...['HTTP/1.1 200 OK', 'Server: nginx/1.22.1', 'Date: Fri, 20 Nov 2026 14:00:00 GMT'],
   ...['Content-Type: application/json', 'Content-Length: 62', 'Connection: keep-alive'],
 ]
-const more = Array.from({ length: 20 }, (_, i) => `X-Field-${i}: value ${i}`)
+const extraFields = Array.from({ length: 20 }, (_, i) => `X-Field-${i}: value ${i}`)
 const small = Buffer.from(`${fields.join('\r\n')}\r\n\r\n{"message":"Hello John"}`)
-const large = Buffer.from(`${[...fields, ...more].join('\r\n')}\r\n\r\n`)
+const large = Buffer.from(`${[...fields, ...extraFields].join('\r\n')}\r\n\r\n`)
 const known: LineMemory = []
 const knownLarge: LineMemory = []
 

@@ -18,8 +18,8 @@ const shape = parseSchema(
   }),
 )
 const type = toRequestType('application/json')
-const nothing = new Uint8Array(0)
-const named = { variables: [], query: 'name=John', type, body: nothing, shape }
+const empty = new Uint8Array(0)
+const named = { variables: [], query: 'name=John', type, body: empty, shape }
 const untyped = { ...named, shape: undefined }
 const nested = { ...named, query: 'name=John+D%C3%B6&options.limit=10&tags=a&tags=b' }
 const body = Buffer.from('{"name":"John","options":{"limit":10,"tags":["a","b"]},"ratio":1.5}')

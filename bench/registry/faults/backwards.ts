@@ -21,8 +21,8 @@ export async function measureBackwards({ rate }: FaultOptions): Promise<readonly
       const changes = await measureChanges(stage, 12_000)
       const result = await load.stop()
       return [
-        { what: 'index before', value: before, unit: '' },
-        { what: 'index after', value: after, unit: '', atMost: before - 1 },
+        { label: 'index before', value: before, unit: '' },
+        { label: 'index after', value: after, unit: '', atMost: before - 1 },
         toFailures('failed requests', result, 0),
         ...changes,
       ]

@@ -41,28 +41,28 @@ export async function measureBurst(
         burst = JSON.parse(stdout) as typeof burst
       })
       const toLoop = (name: string, { loop }: typeof busy.sample): Figure => ({
-        what: `event loop delay of the gateway, p99, ${name}`,
+        label: `event loop delay of the gateway, p99, ${name}`,
         value: loop.p99Ms,
         unit: 'ms',
         detail: `longest ${loop.maxMs.toFixed(0)}`,
       })
       return [
         {
-          what: 'registrations',
+          label: 'registrations',
           value: burst.registered / burst.seconds,
           unit: 'per second',
           detail: `${burst.registered} in ${burst.seconds.toFixed(1)} s, ${burst.failed} failed`,
         },
-        { what: 'CPU usage of the gateway before the burst', value: quiet.busy * 100, unit: '%' },
-        { what: 'CPU usage of the gateway during the burst', value: busy.busy * 100, unit: '%' },
+        { label: 'CPU usage of the gateway before the burst', value: quiet.busy * 100, unit: '%' },
+        { label: 'CPU usage of the gateway during the burst', value: busy.busy * 100, unit: '%' },
         toLoop('before the burst', quiet.sample),
         toLoop('during the burst', busy.sample),
-        { what: 'latency, p99, before the burst', value: quiet.result.latency.p99, unit: 'ms' },
-        { what: 'latency, p99, during the burst', value: busy.result.latency.p99, unit: 'ms' },
+        { label: 'latency, p99, before the burst', value: quiet.result.latency.p99, unit: 'ms' },
+        { label: 'latency, p99, during the burst', value: busy.result.latency.p99, unit: 'ms' },
         toFailures('failed requests', busy.result, 0),
-        { what: 'resident memory before the burst', value: quiet.sample.rss / MIB, unit: 'MiB' },
+        { label: 'resident memory before the burst', value: quiet.sample.rss / MIB, unit: 'MiB' },
         {
-          what: 'resident memory after the burst',
+          label: 'resident memory after the burst',
           value: busy.sample.rss / MIB,
           unit: 'MiB',
           detail: `heap ${(busy.sample.heapUsed / MIB).toFixed(0)}`,

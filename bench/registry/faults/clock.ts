@@ -36,20 +36,20 @@ export async function measureClock(
       const ejections = readLines(stage.gateway.program).filter(({ msg }) => msg !== undefined)
       return [
         {
-          what: 'maximum deviation of the clocks from the set time',
+          label: 'maximum deviation of the clocks from the set time',
           value: offMs,
           unit: 'ms',
           atMost: 1000,
         },
         toFailures('failed requests', result, 0),
         {
-          what: 'ejected nodes',
+          label: 'ejected nodes',
           value: ejections.filter(({ msg }) => String(msg).startsWith('node ejected')).length,
           unit: 'nodes',
           atMost: 0,
         },
         {
-          what: 'nodes in the registry afterwards',
+          label: 'nodes in the registry afterwards',
           value: services.flatMap(({ nodes }) => nodes).length,
           unit: 'nodes',
           least: NODES,

@@ -30,20 +30,20 @@ export async function measureKill({ rate, seconds }: FaultOptions): Promise<read
       const nodes = new Set(ejections.map(({ node }) => node))
       return [
         {
-          what: 'calls in progress at the node, without calls in its socket',
+          label: 'calls in progress at the node, without calls in its socket',
           value: last.inFlight,
           unit: 'requests',
         },
         toFailures('failed requests', result, CONNECTIONS),
         toFailures('failed requests from one second after its termination', laterResult, 0),
         {
-          what: 'from its termination until its ejection',
+          label: 'from its termination until its ejection',
           value: ejectedMs - last.killedMs,
           unit: 'ms',
           atMost: 1000,
         },
-        { what: 'ejected nodes', value: nodes.size, unit: 'nodes', atMost: 1, least: 1 },
-        { what: 'latency, p99', value: result.latency.p99, unit: 'ms' },
+        { label: 'ejected nodes', value: nodes.size, unit: 'nodes', atMost: 1, least: 1 },
+        { label: 'latency, p99', value: result.latency.p99, unit: 'ms' },
       ]
     })
   } finally {

@@ -25,31 +25,31 @@ export async function measureOutage(
         await agent.start({ empty })
         const startedMs = performance.now()
         // Requested before the service exists, so that the gateway caches its absence, which then has to expire.
-        const late = waitForResponse(stage.lateUrl, ({ status }) => status === 200)
+        const lateService = waitForResponse(stage.lateUrl, ({ status }) => status === 200)
         await addNode(stage, LATE, spare.address)
         const registeredMs = performance.now() - startedMs
-        const lateMs = await late
-        const again = await untilRegistered(agent.call, NODES, 60_000)
-        const againMs = performance.now() - startedMs
-        await wait(Math.max(0, afterSeconds * 1000 - againMs))
+        const lateMs = await lateService
+        const registered = await untilRegistered(agent.call, NODES, 60_000)
+        const recoveredMs = performance.now() - startedMs
+        await wait(Math.max(0, afterSeconds * 1000 - recoveredMs))
         const result = await load.stop()
         return [
           toFailures('failed requests of the known service', result, 0),
-          { what: 'latency, p99', value: result.latency.p99, unit: 'ms' },
+          { label: 'latency, p99', value: result.latency.p99, unit: 'ms' },
           {
-            what: 'from the restart until a new service could be registered',
+            label: 'from the restart until a new service could be registered',
             value: registeredMs,
             unit: 'ms',
           },
           {
-            what: 'from the restart until a new service was reachable',
+            label: 'from the restart until a new service was reachable',
             value: lateMs,
             unit: 'ms',
             atMost: 15_000,
           },
           {
-            what: 'from the restart until the known nodes were registered',
-            value: again ? againMs / 1000 : Number.NaN,
+            label: 'from the restart until the known nodes were registered',
+            value: registered ? recoveredMs / 1000 : Number.NaN,
             unit: 's',
             atMost: 35,
           },

@@ -29,9 +29,9 @@ export async function measureSlow({
       await wait((seconds * 1000) / 2)
       const result = await load.stop()
       return [
-        { what: 'the gateway was ready after', value: stage.gateway.readyMs, unit: 'ms' },
+        { label: 'the gateway was ready after', value: stage.gateway.readyMs, unit: 'ms' },
         toFailures('failed requests while a node stops', result, 0),
-        { what: 'latency, p99', value: result.latency.p99, unit: 'ms' },
+        { label: 'latency, p99', value: result.latency.p99, unit: 'ms' },
         ...(await measureChanges(stage, 3 * delayMs + 1000)),
       ]
     })

@@ -10,7 +10,7 @@ const SERVICES = 5000
 /** Maximum number of concurrent registrations. */
 const MAX_OPEN = 64
 
-const [text = '', perSecond = '1000', seconds = '30', how = ''] = process.argv.slice(2)
+const [text = '', perSecond = '1000', seconds = '30', conditions = ''] = process.argv.slice(2)
 const { registry, close } = openRegistry(text)
 const counts = { registered: 0, failed: 0 }
 
@@ -43,9 +43,9 @@ async function call(method: string, path: string, body?: unknown): Promise<unkno
   return reply.json()
 }
 
-const batch = how === 'catalog' ? MAX_OPERATIONS : 1
+const batch = conditions === 'catalog' ? MAX_OPERATIONS : 1
 const send = async (entries: readonly Service[]): Promise<void> => {
-  if (how === 'catalog') await writeCatalog({ call }, entries)
+  if (conditions === 'catalog') await writeCatalog({ call }, entries)
   else await registry.register!(entries[0]!, { ttlSeconds: 600 })
 }
 

@@ -37,7 +37,7 @@ export interface ConsulAgent {
   readonly kill: () => Promise<void>
   /** Suspends the process with SIGSTOP. It stops responding, but its connections stay open. */
   readonly freeze: () => void
-  readonly thaw: () => void
+  readonly resume: () => void
   /** Restarts the agent on the same ports. Resolves when it has a leader. */
   readonly start: (options?: { readonly empty?: boolean }) => Promise<void>
   /** Stops the agent and removes its data. */
@@ -179,7 +179,7 @@ async function startOnFreePorts({
     call,
     kill,
     freeze: () => child?.kill('SIGSTOP'),
-    thaw: () => child?.kill('SIGCONT'),
+    resume: () => child?.kill('SIGCONT'),
     start,
     stop,
   }

@@ -9,13 +9,13 @@ export interface DelayProxy {
 
 export async function startDelayProxy(targetPort: number, delayMs: number): Promise<DelayProxy> {
   const sockets = new Set<Socket>()
-  const keep = (socket: Socket): Socket => {
+  const track = (socket: Socket): Socket => {
     sockets.add(socket)
     return socket.on('error', () => {}).on('close', () => sockets.delete(socket))
   }
   const server = createServer((client) => {
-    const target = keep(connect(targetPort, '127.0.0.1'))
-    keep(client).pipe(target)
+    const target = track(connect(targetPort, '127.0.0.1'))
+    track(client).pipe(target)
     // Order is preserved, because timers of the same duration fire in order of creation.
     target.on('data', (chunk) => setTimeout(() => client.write(chunk), delayMs))
     target.on('close', () => setTimeout(() => client.destroy(), delayMs))

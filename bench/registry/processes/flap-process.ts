@@ -20,13 +20,13 @@ process.stdout.write(`${JSON.stringify({ registered: steady + flapping })}\n`)
 
 // Keeps the process running if no node flaps.
 setInterval(() => {}, 60_000)
-const gone = new Set<number>()
+const exited = new Set<number>()
 const startMs = performance.now()
 for (let change = 0; perSecond > 0; change++) {
   const node = steady + (change % flapping)
-  if (gone.delete(node)) await registry.register!(toEntry(node), TTL)
+  if (exited.delete(node)) await registry.register!(toEntry(node), TTL)
   else {
-    gone.add(node)
+    exited.add(node)
     await registry.deregister!(toEntry(node))
   }
   const dueMs = startMs + ((change + 1) * 1000) / perSecond

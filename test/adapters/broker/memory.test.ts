@@ -7,7 +7,7 @@ testBroker(t, createMemoryBroker)
 t.test('distributes messages of a queue round-robin, even after a member leaves', (t) => {
   const broker = createMemoryBroker()
   const received: string[] = []
-  const leave = ['a', 'b', 'c'].map((name) =>
+  const unsubscribe = ['a', 'b', 'c'].map((name) =>
     broker.subscribe(
       'orders',
       () => {
@@ -23,9 +23,9 @@ t.test('distributes messages of a queue round-robin, even after a member leaves'
     return received.splice(0).join('')
   }
   t.equal(publish(7), 'abcabca')
-  void (leave[0] as () => void)()
+  void (unsubscribe[0] as () => void)()
   t.equal(publish(3), 'bcb', 'the rotation continues with the next member')
-  void (leave[2] as () => void)()
+  void (unsubscribe[2] as () => void)()
   t.equal(publish(2), 'bb')
   t.end()
 })

@@ -7,7 +7,7 @@ import type { Message } from '../../../core/contracts/broker.ts'
 import { GatewayError } from '../../../core/errors.ts'
 import { createBroker } from '../../../domain/broker/broker.ts'
 import { type NatsServer, startNats } from '../../fixtures/nats.ts'
-import { tick, until } from '../../fixtures/raw-backend.ts'
+import { tick, waitUntil } from '../../fixtures/raw-backend.ts'
 
 function open(t: Test, url: string, options: Partial<NatsBrokerOptions> = {}) {
   const warnings: string[] = []
@@ -25,7 +25,7 @@ const toMessage = (text: string, headers: Record<string, string> = {}): Message 
   headers,
   body: Buffer.from(text),
 })
-const textOf = ({ body }: Message): string => Buffer.from(body).toString()
+const getText = ({ body }: Message): string => Buffer.from(body).toString()
 const countSubscriptions = async (server: NatsServer): Promise<unknown> => {
   const connections = (await server.monitor('/connz?subs=1'))['connections'] as {
     readonly subscriptions: number
@@ -39,16 +39,16 @@ t.test('loses at most the reported number of messages when NATS restarts under l
   const { broker, warnings } = open(t, server.url)
   const { broker: receiver } = open(t, server.url)
   const received = new Set<number>()
-  let twice = 0
+  let duplicates = 0
   await receiver.subscribe('load', (message) => {
-    const n = Number(textOf(message))
-    if (n >= 0 && received.has(n)) twice++
+    const n = Number(getText(message))
+    if (n >= 0 && received.has(n)) duplicates++
     received.add(n)
   })
   // The subscriber misses messages independently of the publisher: the publisher subscribes, too.
   const echoed = new Set<number>()
   await broker.subscribe('load', (message) => {
-    echoed.add(Number(textOf(message)))
+    echoed.add(Number(getText(message)))
   })
   let next = 0
   let accepted = 0
@@ -72,13 +72,13 @@ t.test('loses at most the reported number of messages when NATS restarts under l
   })()
   for (let round = 0; round < 5; round++) {
     const before = accepted
-    await until(() => accepted > before + 500)
+    await waitUntil(() => accepted > before + 500)
     await server.kill()
     const rejected = rejections.length
-    await until(() => rejections.length > rejected)
+    await waitUntil(() => rejections.length > rejected)
     await server.start()
-    const gotBefore = echoed.size
-    await until(() => echoed.size > gotBefore + 100)
+    const receivedBefore = echoed.size
+    await waitUntil(() => echoed.size > receivedBefore + 100)
   }
   done = true
   await load
@@ -94,7 +94,7 @@ t.test('loses at most the reported number of messages when NATS restarts under l
     accepted - (echoed.size - 1) <= lost,
     `${accepted} accepted, ${echoed.size - 1} received, ${lost} reported as lost`,
   )
-  t.equal(twice, 0, 'at most once')
+  t.equal(duplicates, 0, 'at most once')
   for (const error of rejections) {
     if (error instanceof GatewayError && error.code === 503 && error.id === 'broker') continue
     t.fail(`rejected with ${error}`)
@@ -110,24 +110,24 @@ t.test('rejects publishing during an outage and resumes subscriptions after it',
   if (server === undefined) return
   const { broker, warnings } = open(t, server.url)
   const received: string[] = []
-  const leave = await broker.subscribe('a', (message) => void received.push(textOf(message)))
-  const leaveOther = await broker.subscribe('a', () => {}, { queue: 'q' })
+  const unsubscribe = await broker.subscribe('a', (message) => void received.push(getText(message)))
+  const unsubscribeOther = await broker.subscribe('a', () => {}, { queue: 'q' })
   await server.stop()
-  await until(() => warnings.length > 0)
+  await waitUntil(() => warnings.length > 0)
   const unavailable = { code: 503, id: 'broker', message: 'the broker cannot be reached' }
   await t.rejects(async () => broker.publish('a', toMessage('1')), {
     ...unavailable,
     cause: { message: /^NATS at nats:\/\/127\.0\.0\.1:\d+ is unreachable/ },
   })
   await t.rejects(async () => broker.subscribe('b', () => {}), unavailable)
-  await leaveOther()
+  await unsubscribeOther()
   await server.start()
-  await until(() => warnings.length > 1)
+  await waitUntil(() => warnings.length > 1)
   await broker.publish('a', toMessage('2'))
-  await until(() => received.length > 0)
+  await waitUntil(() => received.length > 0)
   t.same(received, ['2'])
   t.same(await countSubscriptions(server), [1], 'removed subscriptions are not renewed')
-  await leave()
+  await unsubscribe()
   t.same(await countSubscriptions(server), [0])
 })
 
@@ -140,7 +140,7 @@ t.test('waits at most one connection attempt for an unreachable server', async (
   t.equal(await adapter.tried, undefined)
   t.equal(broker.maxBodyBytes, 16 * 1024 * 1024, 'the limit of the server is unknown yet')
   await server.start()
-  await until(() => broker.maxBodyBytes === 1024 * 1024)
+  await waitUntil(() => broker.maxBodyBytes === 1024 * 1024)
   await broker.publish('a', toMessage('2'))
 })
 
@@ -166,10 +166,10 @@ t.test('limits the bytes buffered for a frozen server without blocking publisher
   )
   t.ok(accepted <= maxUnconfirmedBytes / body.length, `${accepted} messages were accepted`)
   t.ok(accepted >= maxUnconfirmedBytes / body.length - 2)
-  server.thaw()
-  await until(() => received.length === accepted)
+  server.resume()
+  await waitUntil(() => received.length === accepted)
   publish()
-  await until(() => received.length === accepted)
+  await waitUntil(() => received.length === accepted)
 })
 
 t.test('receives each message once for all local subscribers of a topic', async (t) => {
@@ -178,27 +178,27 @@ t.test('receives each message once for all local subscribers of a topic', async 
   const { broker, warnings } = open(t, server.url)
   const received: string[] = []
   const join = (name: string) =>
-    broker.subscribe('a', (message) => void received.push(`${name} ${textOf(message)}`))
-  const leaves = await Promise.all(['one', 'two', 'three'].map(join))
+    broker.subscribe('a', (message) => void received.push(`${name} ${getText(message)}`))
+  const unsubscribes = await Promise.all(['one', 'two', 'three'].map(join))
   await broker.subscribe('a', () => {}, { queue: 'q' })
   await broker.subscribe('a', () => {}, { queue: 'q' })
   t.same(await countSubscriptions(server), [3])
   await broker.publish('a', toMessage('1'))
-  await until(() => received.length === 3)
-  await leaves[0]!()
+  await waitUntil(() => received.length === 3)
+  await unsubscribes[0]!()
   await server.kill()
-  await until(() => warnings.length > 0)
+  await waitUntil(() => warnings.length > 0)
   await server.start()
-  await until(() => warnings.length > 1)
-  const leave = await join('four')
+  await waitUntil(() => warnings.length > 1)
+  const unsubscribe = await join('four')
   await broker.publish('a', toMessage('2'))
-  await until(() => received.length === 6)
+  await waitUntil(() => received.length === 6)
   t.same(received.sort(), ['four 2', 'one 1', 'three 1', 'three 2', 'two 1', 'two 2'])
-  for (const each of [...leaves, leave]) await each()
+  for (const each of [...unsubscribes, unsubscribe]) await each()
   t.same(await countSubscriptions(server), [2], 'one subscription per queue member')
   await join('five')
   await broker.publish('a', toMessage('3'))
-  await until(() => received.includes('five 3'))
+  await waitUntil(() => received.includes('five 3'))
 })
 
 t.test('delivers a message to one member of a queue across gateways', async (t) => {
@@ -207,12 +207,12 @@ t.test('delivers a message to one member of a queue across gateways', async (t) 
   const brokers = Array.from({ length: 3 }, () => open(t, server.url).broker)
   const received: string[][] = [[], [], []]
   for (const [i, broker] of brokers.entries())
-    await broker.subscribe('a', (message) => void received[i]!.push(textOf(message)), {
+    await broker.subscribe('a', (message) => void received[i]!.push(getText(message)), {
       queue: 'q',
     })
   const texts = Array.from({ length: 300 }, (_, i) => String(i))
   for (const [i, text] of texts.entries()) await brokers[i % 3]!.publish('a', toMessage(text))
-  await until(() => received.flat().length === texts.length)
+  await waitUntil(() => received.flat().length === texts.length)
   t.same(received.flat().sort(), texts.sort())
   for (const texts of received) t.ok(texts.length > 0)
 })
@@ -236,7 +236,7 @@ t.test("applies the server's size limit including headers", async (t) => {
       message: 'body and headers must be at most 1000 bytes, got 1018',
     },
   )
-  await until(() => received.length > 0)
+  await waitUntil(() => received.length > 0)
   t.same(received, [1000])
 })
 
@@ -268,10 +268,10 @@ t.test('rejects a topic that the server denies', async (t) => {
   })
   t.same(await countSubscriptions(server), [0])
   const received: string[] = []
-  await broker.subscribe('mine', (message) => void received.push(textOf(message)))
+  await broker.subscribe('mine', (message) => void received.push(getText(message)))
   await broker.publish('yours', toMessage('1'))
   await broker.publish('mine', toMessage('2'))
-  await until(() => received.length > 0 && warnings.length > 1)
+  await waitUntil(() => received.length > 0 && warnings.length > 1)
   t.same(received, ['2'])
   t.match(warnings, [
     /Permissions Violation for Subscription to "mx\.broker\.yours"/i,
@@ -293,7 +293,7 @@ t.test('interoperates with plain NATS clients', async (t) => {
   other.publish('acme.broker.go.orders', '{"id":1}', { headers })
   other.publish('acme.broker.go.orders', 'plain')
   other.publish('acme.broker.go', 'not for it')
-  await until(() => received.length >= 2)
+  await waitUntil(() => received.length >= 2)
   t.same(
     { ...received[0]!.headers },
     {
@@ -301,7 +301,7 @@ t.test('interoperates with plain NATS clients', async (t) => {
       'x-name': Buffer.from('Zoë').toString('latin1'),
     },
   )
-  t.equal(textOf(received[0]!), '{"id":1}')
+  t.equal(getText(received[0]!), '{"id":1}')
   t.same(received[1]!.headers, {})
   const messages: string[] = []
   other.subscribe('acme.broker.>', {
@@ -312,6 +312,6 @@ t.test('interoperates with plain NATS clients', async (t) => {
   const body = Buffer.from('mine')
   void broker.publish('go.orders', { headers: { 'x-id': '5' }, body })
   body.fill('x')
-  await until(() => messages.length > 0)
+  await waitUntil(() => messages.length > 0)
   t.same(messages, ['5 mine'], 'the caller may reuse the body immediately')
 })

@@ -10,7 +10,7 @@ import { testEventsModel } from '../../contracts/events-model.ts'
 import { JET_TOPIC, startJetStream, toAppends } from '../../fixtures/jetstream.ts'
 import { keepAlive } from '../../fixtures/keep-alive.ts'
 import { startNats } from '../../fixtures/nats.ts'
-import { until } from '../../fixtures/raw-backend.ts'
+import { waitUntil } from '../../fixtures/raw-backend.ts'
 import { makeTempFolder } from '../../fixtures/temp-folder.ts'
 
 t.setTimeout(120_000)
@@ -53,7 +53,7 @@ t.test('accepts names of the maximum length', async (t) => {
   const server = await startJetStream(t)
   if (server === undefined) return
   const events = server.openEvents()
-  const [namespace, topic, name] = ['n', 't', 'g'].map((letter) => letter.repeat(253))
+  const [namespace, topic, name] = ['n', 't', 'g'].map((character) => character.repeat(253))
   const long = { namespace: namespace!, topic: topic! }
   t.same(await events.append(toAppends('a').map((append) => ({ ...append, topic: long }))), [1])
   const member = await events.join(long, { ...GROUP, name: name! })
@@ -153,10 +153,10 @@ t.test('distinguishes missing permissions from an outage', async (t) => {
     message: /denied by NATS: .*mx\.events\.mx\.orders/,
   })
   t.equal((await reader.read(JET_TOPIC, ALL)).events.length, 1)
-  const stranger = open('stranger')
-  t.match((await stranger.append(toAppends('c')))[0], { code: 403 })
-  await t.rejects(async () => stranger.listTopics(), { code: 403 })
-  await t.rejects(async () => stranger.join(JET_TOPIC, GROUP), { code: 403 })
+  const otherEvents = open('stranger')
+  t.match((await otherEvents.append(toAppends('c')))[0], { code: 403 })
+  await t.rejects(async () => otherEvents.listTopics(), { code: 403 })
+  await t.rejects(async () => otherEvents.join(JET_TOPIC, GROUP), { code: 403 })
   const least = open('least')
   t.same(await least.append(toAppends('d')), [2])
   const member = await least.join(JET_TOPIC, GROUP)
@@ -194,8 +194,8 @@ t.test('keeps a dead letter when NATS is killed', async (t) => {
   const options = { autoAck: false, ackWaitMs: 500, retryLimit: 1, start: { sequence: 1 } }
   const consumer = await events.consume(JET_TOPIC, { ...options, group: 'group' })
   const dead = { ...JET_TOPIC, topic: 'orders.dead' }
-  const letters = await events.consume(dead, { start: { sequence: 1 } })
-  const reading = letters.next()
+  const deadLetters = await events.consume(dead, { start: { sequence: 1 } })
+  const reading = deadLetters.next()
   async function rejectAll(): Promise<void> {
     for (;;) {
       const deliveries = await consumer.next()
@@ -206,21 +206,21 @@ t.test('keeps a dead letter when NATS is killed', async (t) => {
   const [first] = await consumer.next()
   await consumer.nack(first!.event.id, 0)
   // After a kill between them and their checksum, nats-server 2.9.10 drops a stream at the start.
-  await until(() => retained.size === 2)
+  await waitUntil(() => retained.size === 2)
   await Promise.all(retained.values())
   await server.kill()
   await server.start()
-  const refusing = rejectAll()
-  const [letter] = await reading
-  t.match(letter!.event.metadata, {
+  const rejecting = rejectAll()
+  const [deadLetter] = await reading
+  t.match(deadLetter!.event.metadata, {
     'dead-id': id,
     'dead-group': 'group',
     'dead-attempts': '2',
     'dead-reason': 'nack',
   })
-  t.equal(Buffer.from(letter!.event.payload).toString(), 'bad')
+  t.equal(Buffer.from(deadLetter!.event.payload).toString(), 'bad')
   await consumer.leave()
-  await refusing
+  await rejecting
   t.match(await events.listGroups(JET_TOPIC), [{ name: 'group', acked: 1, pending: 0 }])
 })
 

@@ -7,7 +7,7 @@ import {
   openKubernetesApi,
 } from '../../fixtures/kubernetes-api.ts'
 import { makeKubernetesService, makeSlice } from '../../fixtures/kubernetes-objects.ts'
-import { until } from '../../fixtures/raw-backend.ts'
+import { waitUntil } from '../../fixtures/raw-backend.ts'
 
 interface Mirrored {
   readonly api: KubernetesApi
@@ -58,9 +58,9 @@ t.test('starts with the first query, which waits for all lists', async (t) => {
     mirror.query(() => names.size),
     2,
   )
-  await until(() => api.watchers.size === 2)
+  await waitUntil(() => api.watchers.size === 2)
   api.write('services', makeKubernetesService('b'))
-  await until(() => names.has('b'))
+  await waitUntil(() => names.has('b'))
 })
 
 t.test('rejects pending queries and reports one outage when a list fails', async (t) => {
@@ -74,7 +74,7 @@ t.test('rejects pending queries and reports one outage when a list fails', async
   t.match(outages, [/access denied/])
   t.equal(outages.length, 1)
   api.intercept = () => false
-  await until(() => outages.length === 2)
+  await waitUntil(() => outages.length === 2)
   t.equal(outages[1], undefined)
   t.equal(
     mirror.query(() => 1),

@@ -45,7 +45,7 @@ t.test('requires TLS for tls:// without fallback', async (t) => {
   const { port } = server
   for (const host of ['localhost', '127.0.0.1'])
     await (await connect(t, `tls://${host}:${port}?ca=${certFile}`)).flush()
-  const other = folder.write('other', createCertificate(['elsewhere'], { ownKey: true }))
+  const other = folder.write('other', createCertificate(['elsewhere'], { hasOwnKey: true }))
   const rejections: [string, RegExp][] = [
     [`nats://localhost:${port}`, /TLS is required; did you mean tls:\/\/\?/],
     [`tls://localhost:${port}`, /TLS: self-signed certificate/],
@@ -74,8 +74,8 @@ t.test('requires TLS for tls:// without fallback', async (t) => {
     denied: true,
     message: /TLS: .*certificate/,
   })
-  const withOwn = `tls://localhost:${port}?ca=${certFile}&cert=${certFile}&key=${keyFile}`
-  await (await connect(t, withOwn)).flush()
+  const withClientCertificate = `tls://localhost:${port}?ca=${certFile}&cert=${certFile}&key=${keyFile}`
+  await (await connect(t, withClientCertificate)).flush()
 
   const plain = await startNats(t)
   await t.rejects(connect(t, `tls://localhost:${plain!.port}?ca=${certFile}`), {

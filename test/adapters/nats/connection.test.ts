@@ -3,23 +3,23 @@ import t, { type Test } from 'tap'
 import { createNatsLink, type NatsLinkOptions } from '../../../adapters/nats/connection.ts'
 import { parseNatsUrl } from '../../../adapters/nats/url.ts'
 import { type NatsServer, startNats } from '../../fixtures/nats.ts'
-import { openRawBackend, until } from '../../fixtures/raw-backend.ts'
+import { openRawBackend, waitUntil } from '../../fixtures/raw-backend.ts'
 
 function open(t: Test, url: string, options: Partial<NatsLinkOptions> = {}) {
   const warnings: string[] = []
   const ups: NatsConnection[] = []
-  let downs = 0
+  let disconnects = 0
   const link = createNatsLink({
     address: parseNatsUrl(url),
     onUp: (connection) => ups.push(connection),
     onDown: () => {
-      downs++
+      disconnects++
     },
     onWarning: (message) => warnings.push(message),
     ...options,
   })
   t.teardown(link.close)
-  return { link, warnings, ups, downs: () => downs }
+  return { link, warnings, ups, disconnects: () => disconnects }
 }
 
 const countConnections = async (server: NatsServer): Promise<number> =>
@@ -28,7 +28,7 @@ const countConnections = async (server: NatsServer): Promise<number> =>
 t.test('reconnects after a connection loss and reports both', async (t) => {
   const server = await startNats(t)
   if (server === undefined) return
-  const { link, warnings, ups, downs } = open(t, server.url)
+  const { link, warnings, ups, disconnects } = open(t, server.url)
   t.equal(link.connection, undefined)
   t.equal(await link.open(), link.connection)
   await link.tried
@@ -36,12 +36,12 @@ t.test('reconnects after a connection loss and reports both', async (t) => {
   t.strictSame(warnings, [])
   for (let round = 1; round <= 3; round++) {
     await server.kill()
-    await until(() => link.connection === undefined)
-    t.equal(downs(), round)
+    await waitUntil(() => link.connection === undefined)
+    t.equal(disconnects(), round)
     await t.rejects(link.open(), { message: /^NATS at nats:\/\/127\.0\.0\.1:\d+ is unreachable: / })
     await t.rejects(link.confirm(), { message: /is unreachable/ })
     await server.start()
-    await until(() => link.connection !== undefined)
+    await waitUntil(() => link.connection !== undefined)
     await link.confirm()
     t.equal(ups.length, round + 1)
     t.equal(ups.at(-1), link.connection)
@@ -61,7 +61,7 @@ t.test('waits for a server that is not started yet', async (t) => {
   await t.rejects(link.open(), { message: /is unreachable: 127\.0\.0\.1:\d+: connection refused$/ })
   t.equal(await link.tried, undefined, 'the first attempt was not rejected')
   await server.start()
-  await until(() => ups.length > 0)
+  await waitUntil(() => ups.length > 0)
   await link.confirm()
   t.match(warnings, [/is unreachable: .*connection refused; retrying/, /is reachable again/])
   t.equal(warnings.length, 2, 'independent of the number of attempts')
@@ -78,7 +78,7 @@ t.test('reports a rejection without secrets and retries', async (t) => {
   })
   await t.rejects(link.open(), { denied: true, message: /rejected the connection/ })
   await server.start(['authorization { token: "s3cret" }'])
-  await until(() => link.connection !== undefined)
+  await waitUntil(() => link.connection !== undefined)
   await link.confirm()
   t.notMatch(warnings.join(), /s3cret/)
   t.match(warnings[0], /rejected the connection: .*; retrying$/)
@@ -96,7 +96,7 @@ t.test('uses any reachable server of the list and fails over', async (t) => {
   t.match((await link.open()).getServer(), String(second.port))
   await first.start()
   await second.kill()
-  await until(() => ups.length === 2)
+  await waitUntil(() => ups.length === 2)
   t.match(link.connection!.getServer(), String(first.port))
 })
 
@@ -108,20 +108,20 @@ t.test('gives up on a frozen server and leaves no connection open', async (t) =>
   server.freeze()
   // On a busy machine the attempt may time out first.
   await t.rejects(link.confirm(), { message: /did not respond within 50 ms|is unreachable/ })
-  await until(() => link.connection === undefined)
+  await waitUntil(() => link.connection === undefined)
   await t.rejects(link.open(), { message: /is unreachable/ })
   // Attempts time out one by one.
   const sockets = (): number =>
     process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length
   const started = performance.now()
   let maximum = 0
-  await until(() => {
+  await waitUntil(() => {
     maximum = Math.max(maximum, sockets())
     return performance.now() - started > 700
   })
   t.ok(maximum <= 2, `${maximum} concurrent sockets`)
-  server.thaw()
-  await until(() => ups.length === 2)
+  server.resume()
+  await waitUntil(() => ups.length === 2)
   await link.confirm()
   t.equal(warnings.length, 2)
   while ((await countConnections(server)) > 1);
@@ -139,7 +139,7 @@ t.test('reports a permission violation once', async (t) => {
   const connection = await link.open()
   for (let i = 0; i < 5; i++) connection.publish('yours')
   await link.confirm()
-  await until(() => warnings.length > 0)
+  await waitUntil(() => warnings.length > 0)
   connection.publish('yours')
   await link.confirm()
   t.match(warnings, [/^NATS at .*Permissions Violation for Publish to "yours"/i])
@@ -156,9 +156,9 @@ t.test('replaces a connection that breaks in onUp', async (t) => {
       if (ups < 3) throw new Error('closed connection')
     },
   })
-  await until(() => ups === 3)
+  await waitUntil(() => ups === 3)
   await link.confirm()
-  await until(() => link.connection !== undefined)
+  await waitUntil(() => link.connection !== undefined)
   t.equal(await countConnections(server), 1)
 })
 
@@ -175,7 +175,7 @@ t.test('sends the buffer and aborts attempts on close', async (t) => {
   for (let i = 0; i < 1000; i++) connection.publish('a', new Uint8Array(1000))
   await link.close()
   await link.close()
-  await until(() => received.length === 1000)
+  await waitUntil(() => received.length === 1000)
   t.equal(link.connection, undefined)
   await t.rejects(link.open(), { message: /^the connection to NATS at .* is closed$/ })
   await t.rejects(link.confirm(), { message: /is closed/ })
@@ -190,7 +190,7 @@ t.test('sends the buffer and aborts attempts on close', async (t) => {
   t.strictSame(pending.warnings, [])
 
   server.freeze()
-  t.teardown(server.thaw)
+  t.teardown(server.resume)
   const started = performance.now()
   await other.link.close()
   t.ok(performance.now() - started < 4000, 'a frozen server does not delay the close')

@@ -3,12 +3,12 @@ import { probeNats } from '../../../adapters/nats/probe.ts'
 import { startNats } from '../../fixtures/nats.ts'
 import { openRawBackend } from '../../fixtures/raw-backend.ts'
 
-const never = new AbortController().signal
+const neverAborted = new AbortController().signal
 
 t.test('returns the address and INFO of a server', async (t) => {
   const server = await startNats(t)
   if (server === undefined) return
-  const { ip, info } = await probeNats({ host: 'localhost', port: server.port }, 5000, never)
+  const { ip, info } = await probeNats({ host: 'localhost', port: server.port }, 5000, neverAborted)
   t.equal(ip, '127.0.0.1')
   t.match(info, { headers: true, max_payload: 1024 * 1024 })
 })
@@ -24,7 +24,7 @@ t.test('closes the connection without a valid response', async (t) => {
     ['x'.repeat(1024 * 1024), /not a NATS server/],
   ]
   for (const [i, [reply, message]] of replies.entries()) {
-    const probing = t.rejects(probeNats(endpoint, reply === undefined ? 50 : 5000, never), {
+    const probing = t.rejects(probeNats(endpoint, reply === undefined ? 50 : 5000, neverAborted), {
       message,
     })
     const connection = await backend.connection(i)
@@ -32,7 +32,7 @@ t.test('closes the connection without a valid response', async (t) => {
     await probing
     await connection.ended()
   }
-  const probing = t.rejects(probeNats(endpoint, 5000, never), {
+  const probing = t.rejects(probeNats(endpoint, 5000, neverAborted), {
     message: /connection closed/,
   })
   const connection = await backend.connection(replies.length)
@@ -42,7 +42,7 @@ t.test('closes the connection without a valid response', async (t) => {
 
 t.test('accepts a split INFO', async (t) => {
   const backend = await openRawBackend(t)
-  const probing = probeNats({ host: '127.0.0.1', port: backend.port }, 5000, never)
+  const probing = probeNats({ host: '127.0.0.1', port: backend.port }, 5000, neverAborted)
   const connection = await backend.connection()
   connection.send('INFO {"headers":')
   await new Promise(setImmediate)
@@ -63,5 +63,5 @@ t.test('ends on abort and on a refused connection', async (t) => {
     message: 'the connection is closed',
   })
   backend.close()
-  await t.rejects(probeNats(endpoint, 5000, never), { message: 'connection refused' })
+  await t.rejects(probeNats(endpoint, 5000, neverAborted), { message: 'connection refused' })
 })

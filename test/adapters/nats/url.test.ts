@@ -44,7 +44,7 @@ t.test('parses servers, credentials and prefix', async (t) => {
 })
 
 t.test('names the invalid part without secrets', async (t) => {
-  const wrongs: [string, RegExp][] = [
+  const invalidUrls: [string, RegExp][] = [
     ['nats:127.0.0.1', /malformed URL/],
     ['http://127.0.0.1', /malformed URL/],
     ['nats://a:s3cret@b@c', /malformed URL; percent-encode @ : \/ \? # % in a user/],
@@ -71,7 +71,7 @@ t.test('names the invalid part without secrets', async (t) => {
     ['nats://a:s/3cret@b', /malformed URL/],
     ['nats://a?prefix=x@b', /prefix must be/],
   ]
-  for (const [text, message] of wrongs) {
+  for (const [text, message] of invalidUrls) {
     t.throws(() => parseNatsUrl(text), { name: 'RangeError', message }, text)
     t.throws(
       () => parseNatsUrl(text),

@@ -7,7 +7,7 @@ import { makeNode, makeService, replaceServices } from '../../fixtures/services.
 
 testRegistry(t, () => {
   const registry = createMemoryRegistry()
-  return { registry, become: (services) => replaceServices(registry, services) }
+  return { registry, replaceServices: (services) => replaceServices(registry, services) }
 })
 
 /** A registry with a stopped clock, and its events. */

@@ -4,7 +4,7 @@ import { createJoinedRegistry } from '../../../adapters/registry/overlay-registr
 import { createStaticRegistry } from '../../../adapters/registry/static.ts'
 import type { Registry, WatchOptions } from '../../../core/contracts/registry.ts'
 import { type RegistrySubject, testRegistry } from '../../contracts/registry.ts'
-import { tick, until } from '../../fixtures/raw-backend.ts'
+import { tick, waitUntil } from '../../fixtures/raw-backend.ts'
 import { makeService, replaceServices } from '../../fixtures/services.ts'
 
 const LOCAL_GREETER = makeService('greeter', ['127.0.0.1:9001'])
@@ -14,13 +14,13 @@ const USERS = makeService('users', ['127.0.0.1:9004'])
 
 type Watchable = Registry & Required<Pick<Registry, 'watch'>>
 
-for (const half of ['own', 'other'] as const) {
-  t.test(`events of ${half} services come from their registry`, async (t) => {
+for (const side of ['own', 'other'] as const) {
+  t.test(`events of ${side} services come from their registry`, async (t) => {
     testRegistry(t, (): RegistrySubject => {
       const local = createStaticRegistry([])
       const memory = createMemoryRegistry() as Watchable
       const listeners = new Set<WatchOptions['onOutage']>()
-      const tellOutage = (reason: Error | undefined): void => {
+      const reportOutage = (reason: Error | undefined): void => {
         for (const onOutage of listeners) onOutage?.(reason)
       }
       const other: Watchable = {
@@ -32,15 +32,15 @@ for (const half of ['own', 'other'] as const) {
       }
       return {
         registry: createJoinedRegistry(local, other),
-        ...(half === 'other' && {
+        ...(side === 'other' && {
           async restart(services) {
-            tellOutage(new Error('unavailable'))
+            reportOutage(new Error('unavailable'))
             await replaceServices(memory, services)
-            tellOutage(undefined)
+            reportOutage(undefined)
           },
         }),
-        become: (services) =>
-          half === 'own' ? local.replace(services) : replaceServices(other, services),
+        replaceServices: (services) =>
+          side === 'own' ? local.replace(services) : replaceServices(other, services),
       }
     })
   })
@@ -89,13 +89,13 @@ t.test('hides all registered versions behind a configured service', async (t) =>
 t.test('emits the changes when a name moves between the registries', async (t) => {
   const { local, other, events } = await open(t)
   local.replace([LOCAL_GREETER])
-  await until(() => events.length === 2)
+  await waitUntil(() => events.length === 2)
   t.same(events.splice(0), ['create greeter latest 127.0.0.1:9001', 'delete greeter next'])
   await other.deregister!(REMOTE_GREETER_2)
   await other.register!(makeService('greeter', ['127.0.0.1:9005']))
   t.same(events, [], 'changes of the hidden service are not reported')
   local.replace([])
-  await until(() => events.length === 2)
+  await waitUntil(() => events.length === 2)
   t.same(events, ['delete greeter latest', 'create greeter latest 127.0.0.1:9002 127.0.0.1:9005'])
 })
 
@@ -105,7 +105,7 @@ t.test('emits a name that moves during an outage after the outage', async (t) =>
     onOutage: (reason) => reasons.push(reason ?? events.length),
   })
   local.replace([LOCAL_GREETER])
-  await until(() => events.length === 2)
+  await waitUntil(() => events.length === 2)
   events.length = 0
   const reason = new Error('unavailable')
   setOutage(reason)
@@ -113,7 +113,7 @@ t.test('emits a name that moves during an outage after the outage', async (t) =>
   await tick()
   t.same(events, ['delete greeter latest'])
   setOutage(undefined)
-  await until(() => events.length === 3)
+  await waitUntil(() => events.length === 3)
   t.same(events.slice(1).sort(), [
     'create greeter latest 127.0.0.1:9002',
     'create greeter next 127.0.0.1:9003',

@@ -6,7 +6,7 @@ import { makeNode, makeService } from '../../fixtures/services.ts'
 
 testRegistry(t, () => {
   const registry = createStaticRegistry([])
-  return { registry, become: registry.replace }
+  return { registry, replaceServices: registry.replace }
 })
 
 t.test('parses a name and its nodes', async (t) => {
@@ -24,10 +24,10 @@ t.test('parses a name and its nodes', async (t) => {
 })
 
 t.test('prefixes a name without a dot with the namespace', async (t) => {
-  const nameOf = (text: string, namespace: string): string => parseBackend(text, namespace).name
-  t.equal(nameOf('greeter=a:1', 'go.mx.api'), 'go.mx.api.greeter')
-  t.equal(nameOf('v1.greeter=a:1', 'go.mx.api'), 'v1.greeter')
-  t.equal(nameOf('greeter=a:1', ''), 'greeter', 'no namespace')
+  const getName = (text: string, namespace: string): string => parseBackend(text, namespace).name
+  t.equal(getName('greeter=a:1', 'go.mx.api'), 'go.mx.api.greeter')
+  t.equal(getName('v1.greeter=a:1', 'go.mx.api'), 'v1.greeter')
+  t.equal(getName('greeter=a:1', ''), 'greeter', 'no namespace')
 })
 
 t.test('accepts IPv6 addresses and TLS', async (t) => {

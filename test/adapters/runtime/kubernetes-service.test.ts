@@ -11,7 +11,7 @@ import {
   type PlatformRuntime,
   type RuntimeState,
 } from '../../fixtures/platform-runtime.ts'
-import { until } from '../../fixtures/raw-backend.ts'
+import { waitUntil } from '../../fixtures/raw-backend.ts'
 import { makeTempFolder } from '../../fixtures/temp-folder.ts'
 
 t.setTimeout(60_000)
@@ -21,7 +21,7 @@ interface Cluster {
   readonly kubelet: Kubelet
   /** Started instances. */
   readonly copies: PodInstance[]
-  readonly left: RuntimeState
+  readonly previous: RuntimeState
 }
 
 /** A cluster with the images `shop:1` and `shop:2`, which serve, and `broken`. */
@@ -39,31 +39,34 @@ async function openCluster(t: Test): Promise<Cluster> {
     setImmediate(() => exit(2))
   }
   const kubelet = startKubelet(api, { images: { 'shop:1': serve, 'shop:2': serve, broken } })
-  return { api, kubelet, copies, left: makeRuntimeState(t) }
+  return { api, kubelet, copies, previous: makeRuntimeState(t) }
 }
 
 /** The `runtime` service of a server in the cluster. */
 function openServer(
   t: Test,
-  { api, left }: Cluster,
+  { api, previous }: Cluster,
   options: Partial<RuntimeServiceOptions> = {},
 ): Promise<PlatformRuntime> {
   const runtime = createKubernetesRuntime({ accountFolder: api.accountFolder })
   const folder = makeTempFolder(t, 'runtime')
-  return openPlatformRuntime(t, { runtime, leaseMs: 1000, ...options }, { ...left, folder })
+  return openPlatformRuntime(t, { runtime, leaseMs: 1000, ...options }, { ...previous, folder })
 }
 
 /** A store that can be disconnected from its server, which then behaves like a killed server. */
-function makeCuttable(store: Store): { readonly store: Store; cut: () => void } {
-  let isCut = false
+function makeBreakable(store: Store): { readonly store: Store; cut: () => void } {
+  let isDisconnected = false
   const use = <A extends unknown[], R>(method: (...args: A) => R | Promise<R>) => {
     return async (...args: A): Promise<R> => {
-      if (isCut) throw new Error('cut')
+      if (isDisconnected) throw new Error('cut')
       return method(...args)
     }
   }
   const { read, commit } = store
-  return { store: { ...store, read: use(read), commit: use(commit) }, cut: () => (isCut = true) }
+  return {
+    store: { ...store, read: use(read), commit: use(commit) },
+    cut: () => (isDisconnected = true),
+  }
 }
 
 const run = (server: PlatformRuntime, method: string, options: object): Promise<unknown> =>
@@ -121,9 +124,13 @@ t.test("reports the cluster's reason for a missing image", async (t) => {
 
 t.test('continues the work of a killed server under a new id', async (t) => {
   const cluster = await openCluster(t)
-  const { api, copies, left } = cluster
-  const { store, cut } = makeCuttable(left.store)
-  const killed = await openServer(t, { ...cluster, left: { ...left, store } }, { server: 'one' })
+  const { api, copies, previous } = cluster
+  const { store, cut } = makeBreakable(previous.store)
+  const killed = await openServer(
+    t,
+    { ...cluster, previous: { ...previous, store } },
+    { server: 'one' },
+  )
   await run(killed, 'Create', { image: 'shop:1' })
   await killed.settled('shop')
   cut()
@@ -159,7 +166,7 @@ t.test('applies changes on only one of two servers', async (t) => {
   t.equal(countApplied(), 2)
 
   await one.close()
-  await until(() => countApplied() === 3)
+  await waitUntil(() => countApplied() === 3)
   t.equal(copies.length, 2, 'the other server takes over without restarts')
   await run(two, 'Delete', {})
   t.same(api.list('deployments'), [])
@@ -171,17 +178,17 @@ t.test('restores objects that others deleted', async (t) => {
   const server = await openServer(t, cluster)
   await run(server, 'Create', { image: 'shop:1' })
   await server.settled('shop')
-  const uidOf = (): unknown => api.list('deployments')[0]?.metadata['uid']
-  const before = uidOf()
+  const getUid = (): unknown => api.list('deployments')[0]?.metadata['uid']
+  const before = getUid()
   api.remove('deployments', ...api.list('deployments'))
-  await until(() => copies.length === 2 && uidOf() !== undefined)
-  t.not(uidOf(), before)
-  await until(() => api.list('pods').length === 1)
+  await waitUntil(() => copies.length === 2 && getUid() !== undefined)
+  t.not(getUid(), before)
+  await waitUntil(() => api.list('pods').length === 1)
   t.match((await server.settled('shop')).metadata, { status: 'running', error: undefined })
   for (const collection of ['services', 'secrets'] as const) {
-    await until(() => api.list(collection).length === 1)
+    await waitUntil(() => api.list(collection).length === 1)
     api.remove(collection, ...api.list(collection))
-    await until(() => api.list(collection).length === 1)
+    await waitUntil(() => api.list(collection).length === 1)
   }
   t.equal(copies.length, 2, 'the Deployment is unchanged')
   await run(server, 'Delete', {})

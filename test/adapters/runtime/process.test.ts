@@ -15,7 +15,7 @@ import {
   startRunning,
 } from '../../fixtures/process-runtime.ts'
 import { toNodeArgs } from '../../fixtures/programs.ts'
-import { until } from '../../fixtures/raw-backend.ts'
+import { waitUntil } from '../../fixtures/raw-backend.ts'
 import { makeTempFolder } from '../../fixtures/temp-folder.ts'
 
 const BEHAVIOURS = {
@@ -32,7 +32,7 @@ t.test('reports an mx instance as ready when it is registered and healthy', asyn
   const { runtime, registrar } = openProcessRuntime(t)
   const workload = makeWorkload(t, 'setInterval(() => {}, 1000)', { protocol: 'mx', instances: 2 })
   await runtime.apply(workload)
-  await until(() => registrar.waiting.size === 2)
+  await waitUntil(() => registrar.waiting.size === 2)
   const [one, two] = [...registrar.waiting]
   one![1]()
   t.match(await whenState(runtime, ({ ready }) => ready === 1), { status: 'starting' })
@@ -147,17 +147,17 @@ t.test(
     await once(server.stdout, 'data')
     const logs = join(folder, 'logs')
     const file = join(logs, readdirSync(logs)[0]!, '0000000001.log')
-    await until(() => / o \d+ \d+\n/.test(readFileSync(file, 'utf8')))
-    const [, pid, stray] = / o (\d+) (\d+)\n/.exec(readFileSync(file, 'utf8'))!.map(Number)
+    await waitUntil(() => / o \d+ \d+\n/.test(readFileSync(file, 'utf8')))
+    const [, pid, strayPid] = / o (\d+) (\d+)\n/.exec(readFileSync(file, 'utf8'))!.map(Number)
     t.ok(readProcess(pid!))
-    t.ok(readProcess(stray!))
+    t.ok(readProcess(strayPid!))
     server.kill('SIGKILL')
     await once(server, 'exit')
-    await until(() => readProcess(pid!) === undefined)
-    t.ok(readProcess(stray!))
+    await waitUntil(() => readProcess(pid!) === undefined)
+    t.ok(readProcess(strayPid!))
     const { runtime, warnings, registrar } = openProcessRuntime(t, { folder })
     await startRunning(runtime, workload)
-    t.equal(readProcess(stray!), undefined)
+    t.equal(readProcess(strayPid!), undefined)
     t.match(warnings, [/ended processes left over from an earlier server/])
     t.equal(readdirSync(join(folder, 'copies')).length, 1)
     t.equal(registrar.addresses.get('shop')!.length, 1)

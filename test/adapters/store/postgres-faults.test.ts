@@ -44,14 +44,14 @@ t.test('loses no acknowledged write when the server restarts under load', async 
 
   const result = await readAll(open(t, server))
   let lost = 0
-  let torn = 0
+  let incomplete = 0
   for (const { acked, pairs } of loads) {
     for (const [key, value] of acked) if (result.get(key) !== value) lost++
-    for (const [one, other] of pairs) if (result.has(one) !== result.has(other)) torn++
+    for (const [one, other] of pairs) if (result.has(one) !== result.has(other)) incomplete++
   }
   t.comment(`${acknowledged()} acknowledged, ${ROUNDS} restarts`)
   t.equal(lost, 0)
-  t.equal(torn, 0, 'no group was written partially')
+  t.equal(incomplete, 0, 'no group was written partially')
 })
 
 t.test('reports missed events after a restart and continues', async (t) => {
@@ -91,7 +91,7 @@ t.test('fails with 503 in time while the server is unreachable or silent', async
   server.freeze()
   for (const one of await Promise.allSettled(calls()))
     t.match(one, { status: 'rejected', reason: { code: 503 } })
-  server.thaw()
+  server.resume()
   await server.stop()
   for (const one of await Promise.allSettled(calls()))
     t.match(one, { status: 'rejected', reason: { code: 503 } })
@@ -187,10 +187,10 @@ function startLoad(t: Test, server: PostgresServer, name: string): Load {
   const pairs: [string, string][] = []
   const codes = new Set<number>()
   let failures = 0
-  let isOver = false
+  let hasEnded = false
 
   async function run(): Promise<void> {
-    for (let round = 0; !isOver; round++) {
+    for (let round = 0; !hasEnded; round++) {
       const groups = Array.from({ length: GROUPS }, (_, i) => {
         const key = `${name} ${round} ${i}`
         return [write(key, `value of ${key}`), write(`${key} pair`, 'pair')]
@@ -209,7 +209,7 @@ function startLoad(t: Test, server: PostgresServer, name: string): Load {
 
   const running = run()
   const stop = (): Promise<void> => {
-    isOver = true
+    hasEnded = true
     return running
   }
   t.teardown(stop)

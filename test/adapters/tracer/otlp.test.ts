@@ -3,7 +3,7 @@ import t, { type Test } from 'tap'
 import { createOtlpTracing, type OtlpTracing } from '../../../adapters/tracer/otlp.ts'
 import { listen } from '../../fixtures/listen.ts'
 import { exportTo, openOtlpCollector, setVariables } from '../../fixtures/otlp-collector.ts'
-import { until } from '../../fixtures/raw-backend.ts'
+import { waitUntil } from '../../fixtures/raw-backend.ts'
 
 interface OpenTracer {
   readonly tracing: OtlpTracing
@@ -51,7 +51,7 @@ t.test('exports spans with service, parent and link', async (t) => {
   parent.rename('GET /')
   parent.end()
   await tracing.close()
-  const [sent, above] = collector.spans
+  const [sent, rejected] = collector.spans
   t.match(sent, {
     service: 'greeter',
     name: 'child',
@@ -64,9 +64,9 @@ t.test('exports spans with service, parent and link', async (t) => {
     links: [`${'c'.repeat(32)}-${'d'.repeat(16)}`],
   })
   t.notOk('none' in sent!.attributes)
-  t.match(above, { name: 'GET /', kind: 'server', parentSpanId: '', failed: false })
-  t.ok(above!.durationMs >= 50)
-  t.match(above!.resource, {
+  t.match(rejected, { name: 'GET /', kind: 'server', parentSpanId: '', failed: false })
+  t.ok(rejected!.durationMs >= 50)
+  t.match(rejected!.resource, {
     'service.version': '1.2.3',
     'service.instance.id': 'greeter-1',
     'deployment.environment.name': 'test',
@@ -164,13 +164,13 @@ t.test('reports rejected spans once with their number', async (t) => {
   collector.status = 400
   const result = await open(t)
   make(result, 3)
-  await until(() => result.warnings.length === 1)
+  await waitUntil(() => result.warnings.length === 1)
   make(result, 2)
-  await until(() => collector.requests.length === 2)
+  await waitUntil(() => collector.requests.length === 2)
   collector.status = 200
   make(result, 1, 'taken')
   await collector.find(({ name }) => name === 'taken')
-  await until(() => result.recovered.length === 1)
+  await waitUntil(() => result.recovered.length === 1)
   t.match(result.warnings, [/^the collector returned 400/])
   t.same(result.recovered, [5])
 })
@@ -180,7 +180,7 @@ t.test('drops spans while the collector is unreachable', async (t) => {
   setVariables(t, { OTEL_EXPORTER_OTLP_TIMEOUT: '200' })
   const result = await open(t)
   make(result, 3)
-  await until(() => result.warnings.length === 1)
+  await waitUntil(() => result.warnings.length === 1)
   t.match(result.warnings, [/ECONNREFUSED/])
 })
 

@@ -3,8 +3,8 @@ import { compareGoals } from '../../../bench/report/goals.ts'
 
 t.test('accepts a figure at or below its goal', async (t) => {
   const goals = [
-    { what: 'reads/s', value: 100, atLeast: 100 },
-    { what: 'page, ms', value: 4.2, atMost: 5 },
+    { label: 'reads/s', value: 100, atLeast: 100 },
+    { label: 'page, ms', value: 4.2, atMost: 5 },
   ]
   t.strictSame(compareGoals(goals), {
     lines: ['ok   reads/s: 100, at least 100', 'ok   page, ms: 4.2, at most 5'],
@@ -14,10 +14,10 @@ t.test('accepts a figure at or below its goal', async (t) => {
 
 t.test('reports missed goals and missing figures', async (t) => {
   const goals = [
-    { what: 'reads/s', value: 99, atLeast: 100 },
-    { what: 'page, ms', value: 6, atMost: 5 },
-    { what: 'writes/s', value: Number.NaN, atLeast: 80 },
-    { what: 'replayed/s', value: 300, atLeast: 200 },
+    { label: 'reads/s', value: 99, atLeast: 100 },
+    { label: 'page, ms', value: 6, atMost: 5 },
+    { label: 'writes/s', value: Number.NaN, atLeast: 80 },
+    { label: 'replayed/s', value: 300, atLeast: 200 },
   ]
   const { lines, passed } = compareGoals(goals)
   t.notOk(passed)

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { runSubcommand } from '../../../cli/args/subcommands.ts'
 
-const ran: string[] = []
+const called: string[] = []
 const FORMS = [
   ...['', 'namespace', 'namespace set <name>', 'copy <from> <to>', 'list [path]'],
   ...['publish <topic> [message]', 'connect <address>...'],
@@ -10,14 +10,14 @@ const SUBCOMMANDS = Object.fromEntries(
   FORMS.map((form) => [
     form,
     async (args: readonly (string | undefined)[], flags: string) => {
-      ran.push(`${form.replaceAll(/ ?[[<].*/g, '')}(${args.join(' ')}) ${flags}`)
+      called.push(`${form.replaceAll(/ ?[[<].*/g, '')}(${args.join(' ')}) ${flags}`)
     },
   ]),
 )
 const run = async (...words: string[]): Promise<string | undefined> => {
-  ran.length = 0
+  called.length = 0
   await runSubcommand('user', SUBCOMMANDS, words, 'flags')
-  return ran[0]
+  return called[0]
 }
 
 t.test('the longest matching subcommand runs with its arguments', async (t) => {

@@ -2,10 +2,10 @@ import t from 'tap'
 import { findEndpoint, toWords } from '../../../cli/dynamic/match-endpoint.ts'
 import type { Endpoint } from '../../../core/contracts/registry.ts'
 
-const NOTHING = { name: '', type: '', values: [] }
+const NO_VALUE = { name: '', type: '', values: [] }
 const endpoints: readonly Endpoint[] = [
   ...['Helloworld.Call', 'Helloworld.ListAll', 'Mirror.Show', 'Mirror.Call', 'A.Both', 'B.Both'],
-].map((name) => ({ name, request: NOTHING, response: NOTHING, metadata: {} }))
+].map((name) => ({ name, request: NO_VALUE, response: NO_VALUE, metadata: {} }))
 
 const result: [service: string, args: string[], name: string][] = [
   ['helloworld', [], 'Helloworld.Call'],

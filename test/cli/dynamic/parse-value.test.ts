@@ -7,7 +7,7 @@ import { WrittenJson } from '../../../core/request/json/written-json.ts'
 const file = join(t.testdir(), 'bytes')
 writeFileSync(file, Buffer.from([0xff, 0, 0x41]))
 
-const right: [type: string, texts: string[], value: unknown][] = [
+const validRows: [type: string, texts: string[], value: unknown][] = [
   ['string', ['007'], '007'],
   ['string', ['@x'], '@x'],
   ['bool', [''], true],
@@ -37,7 +37,7 @@ const right: [type: string, texts: string[], value: unknown][] = [
   ['any', ['plain'], 'plain'],
   ['Colour', ['RED'], 'RED'],
 ]
-for (const [type, texts, value] of right) {
+for (const [type, texts, value] of validRows) {
   t.test(`parses ${texts.join(' and ')} as ${type}`, async (t) => {
     t.same(await parseValue(type, texts, '--x'), value)
   })

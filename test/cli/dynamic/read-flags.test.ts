@@ -46,16 +46,16 @@ t.test('a field takes precedence over a flag of mx with the same name', async (t
 })
 
 t.test('an unknown flag is rejected with a suggestion', async (t) => {
-  const see = " See 'mx mirror show --help'"
+  const hint = " See 'mx mirror show --help'"
   for (const [flags, message] of [
-    [['--nmae=a'], `Unknown flag: nmae, did you mean --name?${see}`],
+    [['--nmae=a'], `Unknown flag: nmae, did you mean --name?${hint}`],
     [
       ['--options_max_aeg=a'],
-      `Unknown flag: options_max_aeg, did you mean --options_max_age?${see}`,
+      `Unknown flag: options_max_aeg, did you mean --options_max_age?${hint}`,
     ],
-    [['--zzzzz=a'], `Unknown flag: zzzzz.${see}`],
-    [['--name'], `--name needs a value.${see}`],
-    [['--name', '--count=1'], `--name needs a value.${see}`],
+    [['--zzzzz=a'], `Unknown flag: zzzzz.${hint}`],
+    [['--name'], `--name needs a value.${hint}`],
+    [['--name', '--count=1'], `--name needs a value.${hint}`],
     [['--name=a', 'b'], /^unexpected argument "b": fields are flags/],
   ] as const)
     t.throws(() => read(...flags), { message, status: 2 })

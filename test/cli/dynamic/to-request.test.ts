@@ -7,9 +7,9 @@ import { DESCRIBED } from '../../fixtures/described-endpoint.ts'
 
 const FIELDS = toFields(DESCRIBED)
 
-function build(whole: unknown, ...flags: string[]): Promise<unknown> {
+function build(json: unknown, ...flags: string[]): Promise<unknown> {
   const { fields } = readFlags(flags, FIELDS, 'mirror show')
-  return toRequest(whole, fields, FIELDS, 'mirror show')
+  return toRequest(json, fields, FIELDS, 'mirror show')
 }
 
 t.test('nested flags build nested messages and override the --json request', async (t) => {
@@ -28,13 +28,13 @@ t.test('nested flags build nested messages and override the --json request', asy
 })
 
 t.test('rejects a request without its required fields, naming their flags', async (t) => {
-  const see = "See 'mx mirror show --help'"
+  const hint = "See 'mx mirror show --help'"
   await t.rejects(build({}, '--count=1'), {
-    message: `--name (string: Name of the owner) is required. ${see}`,
+    message: `--name (string: Name of the owner) is required. ${hint}`,
     status: 2,
   })
   await t.rejects(build({}, '--options_max_age=1'), {
-    message: `--name (string: Name of the owner), --options_domain (string) are required. ${see}`,
+    message: `--name (string: Name of the owner), --options_domain (string) are required. ${hint}`,
   })
 })
 

@@ -9,13 +9,13 @@ function make(name: string, metadata: Readonly<Record<string, string>> = {}): En
   return { name, request: VALUE, response: VALUE, metadata }
 }
 
-function interfacesOf(name: string, ...endpoints: readonly Endpoint[]) {
+function listInterfaces(name: string, ...endpoints: readonly Endpoint[]) {
   return toInterfaces([{ ...makeService(name, []), endpoints }])
 }
 
 t.test('an endpoint has its own schemas, named after handler and method', (t) => {
   const requestSchema = JSON.stringify({ type: 'object', properties: { to: { type: 'string' } } })
-  const { services, schemas } = interfacesOf(
+  const { services, schemas } = listInterfaces(
     'mail',
     make('Mail.Send', { requestSchema, description: 'Sends.', stream: 'true' }),
     make('Box.Open'),
@@ -47,7 +47,7 @@ t.test('referenced definitions become separate schemas with unique names', (t) =
     $ref: '#/$defs/Node',
   }
   const schema = JSON.stringify(tree)
-  const { schemas } = interfacesOf(
+  const { schemas } = listInterfaces(
     'list',
     make('List.Call', { requestSchema: schema, responseSchema: schema }),
   )
@@ -66,7 +66,7 @@ t.test('properties named like keywords, and constant values, are unchanged', (t)
     properties: { $ref: { type: 'string' }, $id: { const: { $ref: 'kept' } } },
     required: ['$ref'],
   }
-  const { schemas } = interfacesOf(
+  const { schemas } = listInterfaces(
     'odd',
     make('Odd.Call', { requestSchema: JSON.stringify(schema) }),
   )
@@ -77,7 +77,7 @@ t.test('properties named like keywords, and constant values, are unchanged', (t)
 t.test(
   'an endpoint has its declared routes, except regular expressions, or the default route',
   (t) => {
-    const { services } = interfacesOf(
+    const { services } = listInterfaces(
       'mail',
       make('Mail.Find', { method: 'GET,PUT', path: '/mails/{id},^/m/.*$' }),
       make('Mail.Make', { path: '/mails' }),
@@ -99,7 +99,7 @@ t.test(
 )
 
 t.test('topics and Debug endpoints are omitted', (t) => {
-  const { services } = interfacesOf('mail', make('mails'), make('Debug.Stats'), make('Mail.Call'))
+  const { services } = listInterfaces('mail', make('mails'), make('Debug.Stats'), make('Mail.Call'))
   t.same(
     services[0]!.endpoints.map(({ handler }) => handler),
     ['Mail'],
@@ -108,7 +108,7 @@ t.test('topics and Debug endpoints are omitted', (t) => {
 })
 
 t.test('an invalid schema is replaced by one from the fields of the registry entry', (t) => {
-  const { schemas } = interfacesOf('mail', make('Mail.Call', { requestSchema: '{' }))
+  const { schemas } = listInterfaces('mail', make('Mail.Call', { requestSchema: '{' }))
   t.same(schemas['MailCallRequest'], {})
   t.end()
 })

@@ -11,13 +11,13 @@ const declare = (path: string, ...methods: readonly string[]) =>
   methods.map((method) => ({ method, path, isDeclared: true }))
 
 // biome-ignore lint/suspicious/noExplicitAny: an OpenAPI document.
-function documentOf(...endpoints: readonly EndpointInterface[]): any {
+function getDocument(...endpoints: readonly EndpointInterface[]): any {
   const services = [{ name: 'mail-box', version: 'latest', endpoints }]
   return toOpenApi({ services, schemas: { Request: {}, Response: {} } }, 'http://h:1')
 }
 
 t.test('an endpoint has the path where the gateway serves it', (t) => {
-  const document = documentOf(CALL, {
+  const document = getDocument(CALL, {
     ...{ ...CALL, handler: 'Other' },
     routes: declare('/mail-box/other/listMails', 'POST'),
   })
@@ -47,7 +47,7 @@ t.test('an endpoint has the path where the gateway serves it', (t) => {
 
 t.test('a route has an operation per method, with path parameters', (t) => {
   const routes = declare('/mails/{id}/{part}', 'GET', 'PUT', 'LINK')
-  const { paths } = documentOf({ ...CALL, routes })
+  const { paths } = getDocument({ ...CALL, routes })
   t.same(Object.keys(paths), ['/mails/{id}/{part}'])
   const path = paths['/mails/{id}/{part}']
   t.same(Object.keys(path), ['get', 'put'], 'OpenAPI has no other methods')
@@ -63,13 +63,13 @@ t.test('a route has an operation per method, with path parameters', (t) => {
 
 t.test('only the first of two endpoints with the same route is documented', (t) => {
   const routes = declare('/mails', 'GET')
-  const { paths } = documentOf({ ...CALL, routes }, { ...CALL, routes, method: 'Other' })
+  const { paths } = getDocument({ ...CALL, routes }, { ...CALL, routes, method: 'Other' })
   t.match(paths['/mails'].get.operationId, 'ListMails')
   t.end()
 })
 
 t.test('a stream responds with application/x-ndjson', (t) => {
-  const { paths } = documentOf({ ...CALL, isStream: true })
+  const { paths } = getDocument({ ...CALL, isStream: true })
   t.same(Object.keys(paths['/mail-box/listMails'].post.responses[200].content), [
     'application/x-ndjson',
   ])

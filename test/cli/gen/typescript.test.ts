@@ -16,7 +16,7 @@ function write(
 }
 
 /** Returns the type generated for a schema. */
-function typeOf(schema: JsonSchema): string {
+function getType(schema: JsonSchema): string {
   return /^export type Some = (.*)$/m.exec(write({ Some: schema }))?.[1] ?? ''
 }
 
@@ -40,7 +40,7 @@ t.test('schemas are converted to types', (t) => {
     [{ type: 'object', additionalProperties: text }, 'Readonly<Record<string, string>>'],
     [{ type: 'object' }, 'Readonly<Record<string, unknown>>'],
   ] as const)
-    t.equal(typeOf(schema), type, JSON.stringify(schema))
+    t.equal(getType(schema), type, JSON.stringify(schema))
   t.end()
 })
 

@@ -23,7 +23,7 @@ t.test('an unknown output format is rejected before any request', async (t) => {
 })
 
 t.test('Ctrl-C reports that the deployment continues, and exits 130', async (t) => {
-  runtime.course = [{ status: 2 }]
+  runtime.states = [{ status: 2 }]
   runtime.hangs = true
   const { child, ended, output } = startMx(['run', 'github.com/jane/slow'], options)
   const isRequested = (): boolean =>

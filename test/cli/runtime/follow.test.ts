@@ -24,7 +24,7 @@ function openNotes(): Steps & { readonly noted: Promise<string>; readonly notes:
 t.test('a start that takes too long prints the hint', async (t) => {
   const session = openSession({})
   runtime.objects.set('shop@latest', STARTING)
-  runtime.course = [{ status: 3 }]
+  runtime.states = [{ status: 3 }]
   runtime.hangs = true
   const steps = openNotes()
   const hint = { text: 'it may be plain HTTP', afterMs: 1 }
@@ -41,7 +41,7 @@ t.test('a failing start prints the failure and no hint', async (t) => {
   t.teardown(session.close)
   runtime.objects.set('shop@latest', STARTING)
   const failing = { status: 3, metadata: { error: 'exited with code 3', retries: '1' } }
-  runtime.course = [failing, { status: 7, metadata: { error: 'exited with code 3' } }]
+  runtime.states = [failing, { status: 7, metadata: { error: 'exited with code 3' } }]
   runtime.hangs = false
   const steps = openNotes()
   const hint = { text: 'it may be plain HTTP', afterMs: 3_600_000 }
@@ -58,7 +58,7 @@ t.test('a failure caused by a missing PORT prints the hint immediately', async (
   t.teardown(session.close)
   runtime.objects.set('shop@latest', STARTING)
   const error = "exited with code 1; last line: KeyError: 'PORT'"
-  runtime.course = [
+  runtime.states = [
     { status: 3, metadata: { error, retries: '1' } },
     { status: 4, metadata: {} },
   ]
@@ -73,7 +73,7 @@ t.test('a successful start prints nothing', async (t) => {
   const session = openSession({})
   t.teardown(session.close)
   runtime.objects.set('shop@latest', STARTING)
-  runtime.course = [{ status: 3 }, { status: 4 }]
+  runtime.states = [{ status: 3 }, { status: 4 }]
   runtime.hangs = false
   const steps = openNotes()
   const hint = { text: 'it may be plain HTTP', afterMs: 3_600_000 }

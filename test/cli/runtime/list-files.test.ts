@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { listFiles } from '../../../cli/runtime/list-files.ts'
 
-const pathsOf = async (root: string) => (await listFiles(root)).files.map(({ path }) => path)
+const listPaths = async (root: string) => (await listFiles(root)).files.map(({ path }) => path)
 
 t.test('lists files with sizes, without .git and node_modules', async (t) => {
   const root = t.testdir({
@@ -35,7 +35,7 @@ t.test('.gitignore applies in each folder, and the innermost takes precedence', 
     deep: { er: { secret: { file: '' }, 'x.log': '' } },
   })
   const expected = ['.gitignore', 'lib/.gitignore', 'lib/dist/b.js', 'lib/keep.log', 'own']
-  t.same(await pathsOf(root), expected)
+  t.same(await listPaths(root), expected)
 })
 
 t.test('.gitignore files of parent folders apply up to the repository root', async (t) => {
@@ -48,8 +48,8 @@ t.test('.gitignore files of parent folders apply up to the repository root', asy
       scratch: { 'main.ts': '', 'a.log': '' },
     },
   })
-  t.same(await pathsOf(join(folder, 'repository', 'service')), ['main.ts'])
-  const scratch = await pathsOf(join(folder, 'repository', 'scratch'))
+  t.same(await listPaths(join(folder, 'repository', 'service')), ['main.ts'])
+  const scratch = await listPaths(join(folder, 'repository', 'scratch'))
   t.same(scratch, ['a.log', 'main.ts'], 'an ignored folder is listed if requested')
 })
 

@@ -37,10 +37,10 @@ t.test('a package of a workspace belongs to the workspace root', async (t) => {
   const root = join(home, 'all')
   t.same(find('all/packages/mail/src'), { root, entrypoint: 'packages/mail/src' })
   t.same(find('all'), { root, entrypoint: '' })
-  const loose = join(root, 'packages', 'loose')
+  const standalone = join(root, 'packages', 'loose')
   t.same(
     find('all/packages/loose'),
-    { root: loose, entrypoint: '' },
+    { root: standalone, entrypoint: '' },
     'not a package of the workspace',
   )
   const other = join(root, 'other')

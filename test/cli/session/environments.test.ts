@@ -75,8 +75,11 @@ async function openTlsFront(t: Test, address: string) {
   const { certFile } = certificates.write('front', certificate)
   const port = Number(address.split(':').at(-1))
   const server = createServer(certificate, (socket) => {
-    const behind = connect(port, '127.0.0.1')
-    for (const [from, to] of [[socket, behind] as const, [behind, socket] as const])
+    const secondConnection = connect(port, '127.0.0.1')
+    for (const [from, to] of [
+      [socket, secondConnection] as const,
+      [secondConnection, socket] as const,
+    ])
       from.on('error', () => to.destroy()).pipe(to)
   })
   const front = await listen(t, server)
@@ -92,8 +95,8 @@ t.test('commands connect to a proxy through TLS and reject an untrusted certific
   t.match(readFileSync(join(home, '.mx', 'config.json'), 'utf8'), address)
   const { code, stdout, stderr } = await runMx(['status', '--env', 'safe'], options)
   t.match({ code, stdout }, { code: 0, stdout: /\nmail\tv1\t/ }, stderr)
-  const stranger = { cwd: home, env: { HOME: home } }
-  t.match(await runMx(['status', '--env', 'safe'], stranger), {
+  const otherHome = { cwd: home, env: { HOME: home } }
+  t.match(await runMx(['status', '--env', 'safe'], otherHome), {
     ...{ code: 4, stdout: '', stderr: new RegExp(`Failed to connect to mx server at ${address}`) },
   })
 })

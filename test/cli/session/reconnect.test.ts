@@ -8,16 +8,16 @@ import { openClient } from '../../fixtures/sdk-services.ts'
 import { type ServerProcess, startServerProcess } from '../../fixtures/server-process.ts'
 import { makeTempFolder } from '../../fixtures/temp-folder.ts'
 
-const LOST = badGateway('go.mx.proxy', 'the RPC proxy closed the connection')
+const CONNECTION_LOST = badGateway('go.mx.proxy', 'the RPC proxy closed the connection')
 
 t.test('retries transient errors of an open stream, and no others', async (t) => {
   const written = t.capture(process.stderr, 'write', () => true)
   const reconnect = createReconnect('h:1')
-  t.equal(await reconnect.waitAfter(LOST), false, 'the stream was never open')
+  t.equal(await reconnect.waitAfter(CONNECTION_LOST), false, 'the stream was never open')
   reconnect.onOpen()
   t.equal(await reconnect.waitAfter(notFound('orders', 'not found')), false)
   t.same(written(), [])
-  t.equal(await reconnect.waitAfter(LOST), true)
+  t.equal(await reconnect.waitAfter(CONNECTION_LOST), true)
   t.equal(await reconnect.waitAfter(unavailable('events', 'the server is starting')), true)
   reconnect.onOpen()
   t.same(
@@ -35,11 +35,11 @@ t.test('the stop signal ends the wait, and later losses are not retried', async 
   const stop = new AbortController()
   const reconnect = createReconnect('h:1', stop.signal)
   reconnect.onOpen()
-  const pending = reconnect.waitAfter(LOST)
+  const pending = reconnect.waitAfter(CONNECTION_LOST)
   stop.abort()
   t.equal(await pending, true)
   reconnect.onOpen()
-  t.equal(await reconnect.waitAfter(LOST), false)
+  t.equal(await reconnect.waitAfter(CONNECTION_LOST), false)
 })
 
 t.test('followers reconnect after restarts of the server', async (t) => {

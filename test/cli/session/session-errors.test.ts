@@ -38,9 +38,9 @@ t.test('a 404 from a service itself exits 127 with the message of the service', 
 
 t.test('an unreachable server exits 4 with its address', async (t) => {
   process.env['MX_ENV_LOCAL_ADDRESS'] = '127.0.0.1:1'
-  const nowhere = openSession({})
-  t.teardown(nowhere.close)
-  await t.rejects(nowhere.stream('runtime', 'Runtime.Watch', {}).next(), {
+  const disconnected = openSession({})
+  t.teardown(disconnected.close)
+  await t.rejects(disconnected.stream('runtime', 'Runtime.Watch', {}).next(), {
     message:
       "Failed to connect to mx server at 127.0.0.1:1: start it with 'mx server', or, if it uses another --proxy_address, run 'mx env add local <host:port>'",
     status: 4,

@@ -46,9 +46,9 @@ t.test('the stale lock of a killed process is ignored', async (t) => {
     [-60, 'x'],
     [3600, 'y'],
   ] as const) {
-    const then = Date.now() / 1000 + shift
+    const mtimeSeconds = Date.now() / 1000 + shift
     writeFileSync(`${file}.lock`, '')
-    utimesSync(`${file}.lock`, then, then)
+    utimesSync(`${file}.lock`, mtimeSeconds, mtimeSeconds)
     await changeStateFile(file, () => text)
     t.equal(readStateFile(file), text)
     t.notOk(existsSync(`${file}.lock`))
@@ -58,9 +58,9 @@ t.test('the stale lock of a killed process is ignored', async (t) => {
 t.test('a lock that replaces a stale lock just before its removal is preserved', async (t) => {
   const file = join(makeTempFolder(t, 'state'), 'tokens')
   const lock = `${file}.lock`
-  const then = Date.now() / 1000 - 60
+  const mtimeSeconds = Date.now() / 1000 - 60
   writeFileSync(lock, 'stale')
-  utimesSync(lock, then, then)
+  utimesSync(lock, mtimeSeconds, mtimeSeconds)
   const { statSync: original } = fs
   const setStat = (statSync: unknown): void => {
     Object.assign(fs, { statSync })
@@ -113,8 +113,8 @@ t.test(
     const file = join(folder, 'tokens')
     const lock = `${file}.lock`
     const stopped = changeStateFile(file, async () => {
-      const then = Date.now() / 1000 - 60
-      utimesSync(lock, then, then)
+      const mtimeSeconds = Date.now() / 1000 - 60
+      utimesSync(lock, mtimeSeconds, mtimeSeconds)
       await changeStateFile(file, () => 'later')
       writeFileSync(lock, '')
       return 'earlier'

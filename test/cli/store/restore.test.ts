@@ -85,10 +85,10 @@ t.test('a damaged snapshot is rejected before any write', async (t) => {
     'expected 2 records, got 1': [lines[0], lines[1], ...lines.slice(3)].join('\n'),
     'record 1 is invalid': complete.replace('"key":"new/1"', '"key":1'),
   }
-  for (const [why, text] of Object.entries(damaged)) {
+  for (const [reason, text] of Object.entries(damaged)) {
     write('damaged', text)
     await t.rejects(store('restore', 'damaged'), {
-      message: `the snapshot is damaged: ${why}; nothing was written`,
+      message: `the snapshot is damaged: ${reason}; nothing was written`,
       status: 1,
     })
   }
@@ -126,11 +126,11 @@ t.test('Ctrl-C during a transfer cancels the restore, and no temporary copy rema
   const pipe = join(home, 'pipe')
   execFileSync('mkfifo', [pipe])
   const writer = openSync(pipe, 'r+')
-  const { child, ended, until } = start('store', 'restore', pipe)
+  const { child, ended, waitUntil } = start('store', 'restore', pipe)
   while (listCopies().length === 0 && child.exitCode === null)
     await new Promise((resolve) => setImmediate(resolve))
   child.kill('SIGINT')
-  await until(/^mx: canceled: nothing was written$/m)
+  await waitUntil(/^mx: canceled: nothing was written$/m)
   // Node.js does not exit while a read of a pipe is pending.
   closeSync(writer)
   t.equal(await ended, 130)

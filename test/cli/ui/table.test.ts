@@ -4,7 +4,7 @@ import { formatTable } from '../../../cli/ui/table.ts'
 /** Number of columns that a line occupies on a terminal. */
 function toColumns(line: string): number {
   let at = 0
-  for (const letter of line) at = letter === '\t' ? at + 8 - (at % 8) : at + 1
+  for (const character of line) at = character === '\t' ? at + 8 - (at % 8) : at + 1
   return at
 }
 

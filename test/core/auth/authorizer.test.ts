@@ -2,7 +2,7 @@ import t, { type Test } from 'tap'
 import { type AuthorizerOptions, createAuthorizer } from '../../../core/auth/authorizer.ts'
 import type { Access, Account, Ruling } from '../../../core/contracts/auth.ts'
 import { GatewayError } from '../../../core/errors.ts'
-import { until } from '../../contracts/registry.ts'
+import { waitUntil } from '../../contracts/registry.ts'
 import { createAccount, createRule, MemoryAuthSource } from '../../fixtures/auth-source.ts'
 import { keepAlive } from '../../fixtures/keep-alive.ts'
 import { createTokenKey } from '../../fixtures/token-keys.ts'
@@ -15,21 +15,21 @@ const STAFF_ONLY = createRule({ id: 'staff', scope: 'staff' })
 function open(t: Test, options: AuthorizerOptions = {}, source = new MemoryAuthSource()) {
   const authorizer = createAuthorizer(source, options)
   t.teardown(authorizer.close)
-  const judge = (account?: Account, access: Partial<Access> = {}) =>
+  const authorize = (account?: Account, access: Partial<Access> = {}) =>
     authorizer.judge({ namespace: 'mx', account, resource: HELLO, ...access })
   const isGranted = async (account?: Account, access: Partial<Access> = {}) =>
-    (await judge(account, access)).granted
-  return { authorizer, source, judge, isGranted }
+    (await authorize(account, access)).granted
+  return { authorizer, source, authorize, isGranted }
 }
 
 t.test('decisions are synchronous once the rules are loaded', async (t) => {
-  const { judge, isGranted, source } = open(t)
+  const { authorize, isGranted, source } = open(t)
   source.setRules('mx', STAFF_ONLY)
   t.equal(await isGranted(JANE), true)
-  t.equal((judge(JANE) as Ruling).granted, true)
-  t.equal((judge(createAccount()) as Ruling).granted, false)
-  t.equal((judge() as Ruling).granted, false)
-  t.same((judge(JANE) as Ruling).rule, STAFF_ONLY)
+  t.equal((authorize(JANE) as Ruling).granted, true)
+  t.equal((authorize(createAccount()) as Ruling).granted, false)
+  t.equal((authorize() as Ruling).granted, false)
+  t.same((authorize(JANE) as Ruling).rule, STAFF_ONLY)
 })
 
 t.test('rules apply to resources other than services, such as topics', async (t) => {
@@ -41,16 +41,16 @@ t.test('rules apply to resources other than services, such as topics', async (t)
 })
 
 t.test('a change of the rules takes effect immediately and calls onChange', async (t) => {
-  const { authorizer, judge, isGranted, source } = open(t)
+  const { authorizer, authorize, isGranted, source } = open(t)
   t.equal(await isGranted(), true)
   let notifications = 0
   const stop = authorizer.onChange(() => notifications++)
   source.setRules('mx', STAFF_ONLY)
-  await until(() => notifications === 1)
-  t.equal((judge() as Ruling).granted, false)
+  await waitUntil(() => notifications === 1)
+  t.equal((authorize() as Ruling).granted, false)
   stop()
   source.setRules('mx', createRule())
-  await until(() => (judge() as Ruling).granted)
+  await waitUntil(() => (authorize() as Ruling).granted)
   t.equal(notifications, 1)
 })
 
@@ -64,7 +64,7 @@ t.test('each namespace has its own rules', async (t) => {
 
 t.test('the latest rules and keys apply while their source is unavailable', async (t) => {
   const outages: (string | undefined)[] = []
-  const { authorizer, judge, isGranted, source } = open(t, {
+  const { authorizer, authorize, isGranted, source } = open(t, {
     onOutage: (reason) => void outages.push(reason?.message),
   })
   source.setRules('mx', STAFF_ONLY)
@@ -72,15 +72,15 @@ t.test('the latest rules and keys apply while their source is unavailable', asyn
   t.same((await authorizer.identify(token)).account, JANE)
   t.equal(await isGranted(JANE), true)
   source.disconnect(new Error('gone'))
-  await until(() => outages.length > 0)
-  t.equal((judge() as Ruling).granted, false)
-  t.equal((judge(JANE) as Ruling).granted, true)
+  await waitUntil(() => outages.length > 0)
+  t.equal((authorize() as Ruling).granted, false)
+  t.equal((authorize(JANE) as Ruling).granted, true)
   t.same((await authorizer.identify(await source.issue(JANE))).account, JANE)
   source.recover()
-  await until(() => outages.length > 1)
+  await waitUntil(() => outages.length > 1)
   t.same(outages, ['gone', undefined], 'one outage, although several watches and attempts failed')
   source.setRules('mx', createRule())
-  await until(() => (judge() as Ruling).granted)
+  await waitUntil(() => (authorize() as Ruling).granted)
 })
 
 t.test('closing during an outage does not report the end of the outage', async (t) => {
@@ -90,7 +90,7 @@ t.test('closing during an outage does not report the end of the outage', async (
   })
   t.equal(await isGranted(), true)
   source.disconnect(new Error('gone'))
-  await until(() => outages.length > 0)
+  await waitUntil(() => outages.length > 0)
   authorizer.close()
   t.same(outages, ['gone'])
 })
@@ -110,17 +110,17 @@ t.test('rejects calls other than logins with 503 before the rules are loaded', a
   await t.rejects(isGranted(undefined, { resource: { ...LOGIN, name: 'author' } }), unknown)
   await t.rejects(async () => authorizer.identify(await source.issue(JANE)), unknown)
   source.recover()
-  await until(async () => isGranted().catch(() => false))
+  await waitUntil(async () => isGranted().catch(() => false))
   const token = await source.issue(JANE)
   // Keys have a separate watch, which recovers independently.
   const isKnown = async () => (await authorizer.identify(token)).account.id === JANE.id
-  await until(async () => isKnown().catch(() => false))
+  await waitUntil(async () => isKnown().catch(() => false))
 })
 
 t.test(
   'the error says that auth denies access to rules and keys, without the reason',
   async (t) => {
-    for (const [reason, why] of [
+    for (const [reason, expectedReason] of [
       [new GatewayError('auth', 400, 'Secret not correct'), 'unavailable: auth denied access'],
       [new GatewayError('auth', 429, 'too many failed logins'), 'unavailable: auth denied access'],
       [new GatewayError('auth', 408, 'no answer'), 'not available yet; try again'],
@@ -129,11 +129,11 @@ t.test(
       const source = new MemoryAuthSource()
       source.disconnect(reason)
       const { authorizer, isGranted } = open(t, {}, source)
-      await t.rejects(isGranted(), { code: 503, message: `access rules ${why}` })
+      await t.rejects(isGranted(), { code: 503, message: `access rules ${expectedReason}` })
       const token = await source.issue(JANE)
       await t.rejects(async () => authorizer.identify(token), {
         code: 503,
-        message: `access token keys ${why}`,
+        message: `access token keys ${expectedReason}`,
       })
     }
   },
@@ -167,7 +167,7 @@ t.test('a verified token is cached until it is revoked', async (t) => {
   let notifications = 0
   authorizer.onChange(() => notifications++)
   source.revoke('one')
-  await until(() => notifications === 1)
+  await waitUntil(() => notifications === 1)
   await t.rejects(async () => authorizer.identify(token), {
     name: 'TokenError',
     message: 'revoked',
@@ -182,10 +182,10 @@ t.test('a token is valid until its key is removed', async (t) => {
   authorizer.onChange(() => notifications++)
   const next = createTokenKey()
   source.setKeys(source.key, next)
-  await until(() => notifications === 1)
+  await waitUntil(() => notifications === 1)
   t.notOk(authorizer.identify(token) instanceof Promise, 'still cached')
   source.setKeys(next)
-  await until(() => notifications === 2)
+  await waitUntil(() => notifications === 2)
   await t.rejects(async () => authorizer.identify(token), { name: 'TokenError' })
 })
 
@@ -214,7 +214,7 @@ t.test(
     let notifications = 0
     authorizer.onChange(() => notifications++)
     await sendRequest('c')
-    await until(() => notifications === 1)
+    await waitUntil(() => notifications === 1)
     t.pass('access by rules that are no longer watched is decided again')
     source.setRules('b', STAFF_ONLY)
     t.equal(await sendRequest('b'), false)
@@ -222,14 +222,14 @@ t.test(
 )
 
 t.test('a namespace without rules uses the default rule and no watch', async (t) => {
-  const { authorizer, isGranted, judge, source } = open(t, { maxNamespaces: 2 })
+  const { authorizer, isGranted, authorize, source } = open(t, { maxNamespaces: 2 })
   source.setRules('acme', createRule())
   await isGranted()
   await isGranted(undefined, { namespace: 'acme' })
   const names = Array.from({ length: 100 }, (_, i) => `random-${i}`)
   for (const namespace of names)
     for (const account of [undefined, JANE])
-      t.match(judge(account, { namespace }), { granted: true, rule: { id: 'default' } })
+      t.match(authorize(account, { namespace }), { granted: true, rule: { id: 'default' } })
   t.same(
     [...source.watched],
     [
@@ -240,7 +240,7 @@ t.test('a namespace without rules uses the default rule and no watch', async (t)
   let notifications = 0
   authorizer.onChange(() => notifications++)
   source.setRules('random-1', STAFF_ONLY)
-  await until(() => notifications === 1)
+  await waitUntil(() => notifications === 1)
   t.equal(await isGranted(undefined, { namespace: 'random-1' }), false)
 })
 
@@ -254,7 +254,7 @@ t.test(
     await t.rejects(isGranted(undefined, acme), { code: 503 })
     t.equal(await isGranted(undefined, { ...acme, resource: LOGIN }), true)
     source.recover()
-    await until(() => isGranted(undefined, acme).catch(() => false))
+    await waitUntil(() => isGranted(undefined, acme).catch(() => false))
   },
 )
 

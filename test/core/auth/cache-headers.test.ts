@@ -2,7 +2,7 @@ import t from 'tap'
 import { keepPrivate } from '../../../core/auth/cache-headers.ts'
 import { HeaderList } from '../../../core/http/headers.ts'
 
-function keep(...fields: string[]): Record<string, string> {
+function toKept(...fields: string[]): Record<string, string> {
   const headers = new HeaderList(fields)
   keepPrivate(headers)
   return Object.fromEntries(
@@ -27,19 +27,19 @@ t.test('cache-control excludes shared caches', async (t) => {
   ]
   for (const [input, expected] of rows)
     t.equal(
-      keep(...(input === '' ? [] : ['cache-control', input]))['cache-control'],
+      toKept(...(input === '' ? [] : ['cache-control', input]))['cache-control'],
       expected,
       input,
     )
 })
 
 t.test('cdn-cache-control and surrogate-control are removed', async (t) => {
-  const retained = keep('cdn-cache-control', 'max-age=60', 'surrogate-control', 'max-age=60')
+  const retained = toKept('cdn-cache-control', 'max-age=60', 'surrogate-control', 'max-age=60')
   t.strictSame(retained, { 'cache-control': 'private', vary: 'authorization' })
 })
 
 t.test('vary contains authorization or cookie once', async (t) => {
-  t.equal(keep('vary', 'Accept, Cookie')['vary'], 'Accept, Cookie | authorization')
-  t.equal(keep('vary', 'cookie, Authorization')['vary'], 'cookie, Authorization')
-  t.equal(keep('vary', '*')['vary'], '*')
+  t.equal(toKept('vary', 'Accept, Cookie')['vary'], 'Accept, Cookie | authorization')
+  t.equal(toKept('vary', 'cookie, Authorization')['vary'], 'cookie, Authorization')
+  t.equal(toKept('vary', '*')['vary'], '*')
 })

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { createAuthorizer } from '../../../core/auth/authorizer.ts'
 import { CallGuard } from '../../../core/auth/call-authorization.ts'
-import { until } from '../../contracts/registry.ts'
+import { waitUntil } from '../../contracts/registry.ts'
 import { createAccount, createRule, MemoryAuthSource } from '../../fixtures/auth-source.ts'
 import { TestCall } from '../../fixtures/served-calls.ts'
 
@@ -23,7 +23,7 @@ function open(t: Test) {
       { name: 'greeter', domain: 'mx', isStream, address },
       {
         serve: (_, output) => void served.push(output),
-        deny: (refused, error) => refused.fail(error),
+        deny: (denied, error) => denied.fail(error),
       },
     )
     return { call, served }
@@ -36,12 +36,12 @@ t.test('a granted call is served with its mx-account, a denied call returns 401'
   const metadata = `authorization: Bearer ${await source.issue(createAccount())}\r\n`
   const first = pass(metadata)
   t.same(first.served, [], 'asynchronous: the token is not verified yet')
-  await until(() => first.served.length > 0)
+  await waitUntil(() => first.served.length > 0)
   t.match(first.served[0], /^mx-account: \{"id":"jane"/)
   const second = pass(metadata, { address: '10.0.0.1' })
   t.match(second.served, [/^mx-address: 10\.0\.0\.1\r\nmx-account: /], 'synchronous')
   source.setRules('mx', DENY_ALL)
-  await until(() => pass().call.error?.code === 401)
+  await waitUntil(() => pass().call.error?.code === 401)
 })
 
 t.test('a service does not receive a cross-namespace account', async (t) => {
@@ -56,7 +56,7 @@ t.test('a service does not receive a cross-namespace account', async (t) => {
   ] as const)
     for (const isStream of [false, true]) {
       const { served } = pass(metadata, { isStream })
-      await until(() => served.length > 0)
+      await waitUntil(() => served.length > 0)
       t.equal(served[0]!.includes('mx-account: {"id":"joe"'), hasAccount, metadata)
     }
 })
@@ -67,9 +67,9 @@ t.test(
     const { source, pass } = open(t)
     const lasting = pass('', { isStream: true })
     const short = pass()
-    await until(() => lasting.served.length + short.served.length === 2)
+    await waitUntil(() => lasting.served.length + short.served.length === 2)
     source.setRules('mx', DENY_ALL)
-    await until(() => lasting.call.isSettled)
+    await waitUntil(() => lasting.call.isSettled)
     t.match(lasting.call.error, { code: 401 })
     t.equal(short.call.isSettled, false)
   },
@@ -85,7 +85,7 @@ t.test('an error thrown while serving returns 500', async (t) => {
       serve() {
         throw new Error('broken')
       },
-      deny: (refused, error) => refused.fail(error),
+      deny: (denied, error) => denied.fail(error),
     },
   )
   await call.done

@@ -3,7 +3,7 @@ import t from 'tap'
 import type { PeerTarget } from '../../../core/egress/egress-policy.ts'
 import { openEgress } from '../../fixtures/egress.ts'
 
-const OWN = Object.values(networkInterfaces())
+const LOCAL_ADDRESSES = Object.values(networkInterfaces())
   .flat()
   .map((result) => result!.address)
   .find((address) => !/^(?:127\.|::1$|fe80:)/.test(address))
@@ -32,9 +32,9 @@ const egress = openEgress({
   },
 })
 
-function resolve(host: string, more: Partial<PeerTarget> = {}): Promise<readonly string[]> {
+function resolve(host: string, overrides: Partial<PeerTarget> = {}): Promise<readonly string[]> {
   const target = { host, port: 80, what: 'node address', from: '192.0.2.7', mayBeLocal: false }
-  return egress.resolvePeer({ ...target, ...more }, 'registry')
+  return egress.resolvePeer({ ...target, ...overrides }, 'registry')
 }
 
 t.test(
@@ -89,10 +89,10 @@ t.test('local programs can register addresses of this server if mayBeLocal is se
   t.same(await resolve('127.0.0.1', { from: '127.0.0.1', mayBeLocal: true }), [])
   t.same(await resolve('::1', { from: '127.0.0.1', mayBeLocal: true }), [])
   await t.rejects(resolve('127.0.0.1', { mayBeLocal: true }), { message: /\(loopback\)/ })
-  if (OWN === undefined) return
-  t.same(await resolve(OWN, { from: '127.0.0.1', mayBeLocal: true }), [])
-  t.same(await resolve(OWN, { from: OWN }), [])
-  await t.rejects(resolve(OWN, { from: '127.0.0.1' }), { message: /\(this server\)/ })
+  if (LOCAL_ADDRESSES === undefined) return
+  t.same(await resolve(LOCAL_ADDRESSES, { from: '127.0.0.1', mayBeLocal: true }), [])
+  t.same(await resolve(LOCAL_ADDRESSES, { from: LOCAL_ADDRESSES }), [])
+  await t.rejects(resolve(LOCAL_ADDRESSES, { from: '127.0.0.1' }), { message: /\(this server\)/ })
 })
 
 t.test('a listener of the server is never allowed as a node address', async (t) => {
@@ -105,7 +105,7 @@ t.test('a listener of the server is never allowed as a node address', async (t) 
     ['::ffff:127.0.0.1', 8083],
     ['127.9.9.9', 8082],
     ['192.0.2.9', 8081],
-    ...(OWN === undefined ? [] : [[OWN, 8080] as [string, number]]),
+    ...(LOCAL_ADDRESSES === undefined ? [] : [[LOCAL_ADDRESSES, 8080] as [string, number]]),
   ]
   for (const [host, port] of rows)
     await t.rejects(
@@ -127,7 +127,8 @@ t.test('repository addresses follow egress_allow, and a listener is never allowe
   })
   await t.rejects(fetch('127.0.0.1'), { message: /\(loopback\)/ })
   await t.rejects(fetch('192.0.2.9', 8081), { message: /a listener of this server/ })
-  if (OWN !== undefined) await t.rejects(fetch(OWN), { message: /\(this server\)/ })
+  if (LOCAL_ADDRESSES !== undefined)
+    await t.rejects(fetch(LOCAL_ADDRESSES), { message: /\(this server\)/ })
 })
 
 t.test(

@@ -36,8 +36,14 @@ function open(t: Test, options: Partial<FileServerOptions> = {}) {
       { method, path, headers },
       { handle: serve },
     )
-    const { status, headers: got, body } = rest
-    return { status, body, get: (name: string) => got.get(name), length: x.announcedLength, x }
+    const { status, headers: receivedHeaders, body } = rest
+    return {
+      status,
+      body,
+      get: (name: string) => receivedHeaders.get(name),
+      length: x.announcedLength,
+      x,
+    }
   }
   return { send, root, serve, write }
 }
@@ -125,8 +131,8 @@ t.test(
     t.strictSame([part.status, part.body, part.get('content-range')], [206, '234', 'bytes 2-4/10'])
     const long = await send('/long.bin', { range: 'bytes=100000-' })
     t.strictSame([long.status, long.length, long.body.length], [206, 200_000, 200_000])
-    const beyond = await send('/a%20b.txt', { range: 'bytes=10-' })
-    t.strictSame([beyond.status, beyond.get('content-range')], [416, 'bytes */10'])
+    const outOfRange = await send('/a%20b.txt', { range: 'bytes=10-' })
+    t.strictSame([outOfRange.status, outOfRange.get('content-range')], [416, 'bytes */10'])
     const etag = part.get('etag')!
     t.equal((await send('/a%20b.txt', { range: 'bytes=0-0', 'if-range': etag })).status, 206)
     t.equal((await send('/a%20b.txt', { range: 'bytes=0-0', 'if-range': '"old"' })).status, 200)
@@ -204,11 +210,11 @@ t.test(
     await slow.served
     t.equal(slow.x.body, LONG)
 
-    const remaining = begin()
-    await untilChunks(remaining.x, 1)
-    remaining.x.leave()
-    await remaining.served
-    t.equal(remaining.x.chunks.length, 1)
+    const disconnected = begin()
+    await untilChunks(disconnected.x, 1)
+    disconnected.x.leave()
+    await disconnected.served
+    t.equal(disconnected.x.chunks.length, 1)
 
     const cut = begin()
     await untilChunks(cut.x, 1)

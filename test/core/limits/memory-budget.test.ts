@@ -4,7 +4,7 @@ import t, { type Test } from 'tap'
 import { bodyMemory, rejectBody, toMaxBytes } from '../../../core/limits/memory-budget.ts'
 import { createGreeter } from '../../fixtures/greeter.ts'
 import { openMxService } from '../../fixtures/mx-service.ts'
-import { until } from '../../fixtures/raw-backend.ts'
+import { waitUntil } from '../../fixtures/raw-backend.ts'
 import { RawClient } from '../../fixtures/raw-client.ts'
 import { openRpcGateway } from '../../fixtures/rpc-gateway.ts'
 
@@ -44,18 +44,18 @@ for (const path of ['/greeter/hello', '/rpc']) {
     const slow = new RawClient(port)
     const head = `POST ${path} HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\n`
     slow.send(`${head}content-length: 2000\r\n\r\n${' '.repeat(990)}`)
-    await until(() => bodyMemory.usedBytes === 990)
+    await waitUntil(() => bodyMemory.usedBytes === 990)
 
     t.equal((await post()).status, 200, 'a smaller body evicts the largest one')
-    await slow.until(({ closed }) => closed)
+    await slow.waitUntil(({ closed }) => closed)
     t.match(slow.text, /^HTTP\/1\.1 413 .*max_buffered/s)
     t.equal(bodyMemory.usedBytes, 0, 'both requests ended')
 
     const large = new RawClient(port)
     large.send(`${head}content-length: 2000\r\n\r\n${' '.repeat(20)}`)
-    await until(() => bodyMemory.usedBytes === 20)
+    await waitUntil(() => bodyMemory.usedBytes === 20)
     large.send(' '.repeat(990))
-    await large.until(({ closed }) => closed)
+    await large.waitUntil(({ closed }) => closed)
     t.match(
       large.text,
       /^HTTP\/1\.1 503 .*retry-after: 1.*request bodies/s,
@@ -68,12 +68,12 @@ for (const path of ['/greeter/hello', '/rpc']) {
       'a request without a body is not limited',
     )
 
-    const remaining = new RawClient(port).send(
+    const otherClient = new RawClient(port).send(
       `${head}content-length: 2000\r\n\r\n${' '.repeat(100)}`,
     )
-    await until(() => bodyMemory.usedBytes === 100)
-    remaining.socket.destroy()
-    await until(() => bodyMemory.usedBytes === 0)
+    await waitUntil(() => bodyMemory.usedBytes === 100)
+    otherClient.socket.destroy()
+    await waitUntil(() => bodyMemory.usedBytes === 0)
     t.equal(gateway.inFlight, 0)
   })
 }
@@ -94,11 +94,11 @@ for (const path of ['/greeter/hello', '/rpc']) {
       const slow = new RawClient(port)
       slow.send(`POST ${path} HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n`)
       for (let i = 0; i < bytes; i += 10_000) slow.send('1\r\n \r\n'.repeat(10_000))
-      await until(() => bodyMemory.usedBytes === bytes)
+      await waitUntil(() => bodyMemory.usedBytes === bytes)
       const growth = memory() - before
       t.ok(growth < 10 * MIB, `${growth} bytes`)
       slow.socket.destroy()
-      await until(() => bodyMemory.usedBytes === 0)
+      await waitUntil(() => bodyMemory.usedBytes === 0)
     },
   )
 }

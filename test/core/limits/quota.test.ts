@@ -2,8 +2,8 @@ import t from 'tap'
 import { createQuota, noQuota, quotaReached } from '../../../core/limits/quota.ts'
 
 t.test('the mx namespace has no quota unless one is set for it', (t) => {
-  const { limitOf } = createQuota('quota_store', { limit: 5, namespaces: { acme: 7 } })
-  t.same(['mx', 'acme', 'other'].map(limitOf), [Number.POSITIVE_INFINITY, 7, 5])
+  const { limitOf: getLimit } = createQuota('quota_store', { limit: 5, namespaces: { acme: 7 } })
+  t.same(['mx', 'acme', 'other'].map(getLimit), [Number.POSITIVE_INFINITY, 7, 5])
   t.equal(createQuota('quota_store', { limit: 5, namespaces: { mx: 9 } }).limitOf('mx'), 9)
   t.equal(noQuota('quota_store').limitOf('other'), Number.POSITIVE_INFINITY)
   t.end()

@@ -7,7 +7,7 @@ import {
   type RequestBuffer,
 } from '../../../core/limits/request-buffers.ts'
 import { LISTENERS, openGateway } from '../../fixtures/gateway.ts'
-import { openRawBackend, until } from '../../fixtures/raw-backend.ts'
+import { openRawBackend, waitUntil } from '../../fixtures/raw-backend.ts'
 import { RawClient } from '../../fixtures/raw-client.ts'
 import { connectWebSocket, openBackendServer, openWebGateway } from '../../fixtures/web-gateway.ts'
 
@@ -71,7 +71,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
     `${name}: an upload to a backend that does not read is rejected beyond the budget`,
     async (t) => {
       allow(t, 32_000)
-      const backend = await openRawBackend(t, { keep: false })
+      const backend = await openRawBackend(t, { isKeptAlive: false })
       const { port, gateway } = await openGateway(t, { app: [backend.port] }, { listener })
       const client = new RawClient(port)
       const accepted = backend.connection()
@@ -84,10 +84,10 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       }
       client.socket.on('drain', send)
       send()
-      await client.until(({ closed, text }) => closed || text.includes('\r\n\r\n'))
+      await client.waitUntil(({ closed, text }) => closed || text.includes('\r\n\r\n'))
       if (client.text !== '') t.match(client.text, /^HTTP\/1\.1 413 .*max_buffered/s)
       client.socket.destroy()
-      await until(() => gateway.inFlight === 0)
+      await waitUntil(() => gateway.inFlight === 0)
       t.equal(bodyMemory.usedBytes, 0)
     },
   )
@@ -95,7 +95,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
   t.test(`${name}: a slow upload within the budget is paused and completes`, async (t) => {
     allow(t, 16 * MIB)
     const before = cuts.count
-    const backend = await openRawBackend(t, { keep: false })
+    const backend = await openRawBackend(t, { isKeptAlive: false })
     const { port } = await openGateway(t, { app: [backend.port] }, { listener })
     const accepted = backend.connection()
     const client = new RawClient(port)
@@ -104,12 +104,12 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
     const connection = await accepted
     connection.socket.pause()
     client.send(Buffer.alloc(bytes))
-    await until(() => bodyMemory.usedBytes > 0)
+    await waitUntil(() => bodyMemory.usedBytes > 0)
     connection.socket.resume()
-    await connection.until(() => connection.received >= bytes)
+    await connection.waitUntil(() => connection.received >= bytes)
     connection.reply()
-    await client.until(({ text }) => text.endsWith('ok'))
-    await until(() => bodyMemory.usedBytes === 0)
+    await client.waitUntil(({ text }) => text.endsWith('ok'))
+    await waitUntil(() => bodyMemory.usedBytes === 0)
     t.equal(cuts.count, before)
   })
 }
@@ -156,7 +156,7 @@ t.test(
     t.ok(client.bufferedAmount > 0)
     t.equal(bodyMemory.usedBytes, 0)
     peer.resume()
-    await until(() => received === 24 * MIB)
+    await waitUntil(() => received === 24 * MIB)
     client.terminate()
   },
 )
@@ -175,7 +175,7 @@ t.test('messages buffered for a slow backend arrive in order and before the clos
     client.send(message)
   }
   client.close(4001, 'done')
-  await until(() => bodyMemory.usedBytes > 0)
+  await waitUntil(() => bodyMemory.usedBytes > 0)
   const order: number[] = []
   peer.on('message', (data: Buffer) => order.push(data.readUInt16BE(0)))
   const closed = new Promise((resolve) => peer.once('close', (code) => resolve(code)))

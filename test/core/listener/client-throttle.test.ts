@@ -7,7 +7,7 @@ import { createUwsListener } from '../../../core/listener/uws/listener.ts'
 import type { ServerSocket, SocketReceiver } from '../../../core/listener/websocket/session.ts'
 import { createCertificate, createCertificateFolder } from '../../fixtures/certificates.ts'
 import { openListener } from '../../fixtures/open-listener.ts'
-import { until } from '../../fixtures/raw-backend.ts'
+import { waitUntil } from '../../fixtures/raw-backend.ts'
 import { connectWebSocket } from '../../fixtures/web-gateway.ts'
 
 const KIB = 1024
@@ -41,9 +41,9 @@ async function open(t: Test, receiver: Partial<SocketReceiver>, isSecure = false
 }
 
 for (const isSecure of [false, true]) {
-  const how = isSecure ? 'over TLS' : 'plain'
+  const variant = isSecure ? 'over TLS' : 'plain'
   t.test(
-    `${how}: resumes reading from the first throttled client, with 16 MiB pending for it`,
+    `${variant}: resumes reading from the first throttled client, with 16 MiB pending for it`,
     { skip },
     async (t) => {
       const messages: string[] = []
@@ -60,11 +60,11 @@ for (const isSecure of [false, true]) {
       t.equal(socket.send(Buffer.alloc(16 * MIB), true), false)
       socket.pause()
       client.resume()
-      await until(() => socket.bufferedBytes === 0)
-      await until(() => drains === 1)
+      await waitUntil(() => socket.bufferedBytes === 0)
+      await waitUntil(() => drains === 1)
       socket.resume()
       client.send('read')
-      await until(() => messages.length === 1)
+      await waitUntil(() => messages.length === 1)
       t.strictSame(messages, ['read'])
     },
   )
@@ -83,14 +83,14 @@ t.test(
     const received: number[] = []
     client.on('message', (data: Buffer) => received.push(data[data.length - 1]!))
     for (let i = 0; i < 4; i++) client.send(Buffer.alloc(16 * MIB - 10, i))
-    await until(() => received.length === 4)
+    await waitUntil(() => received.length === 4)
     t.strictSame(received, [0, 1, 2, 3])
   },
 )
 
-for (const how of ['paused', 'resumed'] as const) {
+for (const variant of ['paused', 'resumed'] as const) {
   t.test(
-    `onDrain is called when pending data is sent with the next message to a ${how} client`,
+    `onDrain is called when pending data is sent with the next message to a ${variant} client`,
     { skip },
     async (t) => {
       let drains = 0
@@ -106,12 +106,12 @@ for (const how of ['paused', 'resumed'] as const) {
           socket.send('', true)
           await new Promise(setImmediate)
         }
-        if (how === 'paused') mock.timers.tick(25)
+        if (variant === 'paused') mock.timers.tick(25)
         else socket.resume()
       } finally {
         mock.timers.reset()
       }
-      await until(() => drains === 1)
+      await waitUntil(() => drains === 1)
       t.equal(drains, 1)
     },
   )

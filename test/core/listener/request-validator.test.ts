@@ -3,7 +3,7 @@ import t from 'tap'
 import { RequestValidator } from '../../../core/listener/request-validator.ts'
 import { toRuns } from '../../fixtures/property-runs.ts'
 
-function judge(
+function authorize(
   method: string,
   target: string,
   fields: readonly string[] = ['host', 'a.test'],
@@ -23,7 +23,7 @@ function judge(
 const HOST = ['host', 'a.test']
 
 t.test('a valid request passes with its headers in order', async (t) => {
-  const { guard, code } = judge('GET', '/a/b;c=d?e=f', [
+  const { guard, code } = authorize('GET', '/a/b;c=d?e=f', [
     ...HOST,
     'x-a',
     '1',
@@ -60,7 +60,7 @@ t.test(
       'mx-',
       'host',
     ]
-    const { guard } = judge('GET', '/', [
+    const { guard } = authorize('GET', '/', [
       ...HOST,
       ...dropped.filter((name) => name !== 'host').flatMap((name) => [name, 'x']),
     ])
@@ -74,21 +74,21 @@ t.test(
       'date',
       'upgrade-insecure-requests',
     ]) {
-      t.equal(judge('GET', '/', [...HOST, header, 'v']).guard.headers.get(header), 'v', header)
+      t.equal(authorize('GET', '/', [...HOST, header, 'v']).guard.headers.get(header), 'v', header)
     }
   },
 )
 
 t.test('internal headers are accepted from the platform', async (t) => {
   const fields = [...HOST, 'mx-account', '1', 'mx_account', '2', 'te', '3']
-  const { guard } = judge('GET', '/', fields, new RequestValidator(true))
+  const { guard } = authorize('GET', '/', fields, new RequestValidator(true))
   t.strictSame(guard.headers.flat, ['mx-account', '1'])
 })
 
 t.test(
   'headers named in Connection are removed, except headers that identify client or request',
   async (t) => {
-    const { guard } = judge('GET', '/', [
+    const { guard } = authorize('GET', '/', [
       ...HOST,
       'x-hop',
       '1',
@@ -114,7 +114,7 @@ t.test(
       'mx-namespace',
     ]) {
       t.equal(
-        judge('GET', '/', [...HOST, name, 'v', 'connection', name]).guard.headers.get(name),
+        authorize('GET', '/', [...HOST, name, 'v', 'connection', name]).guard.headers.get(name),
         'v',
         name,
       )
@@ -141,7 +141,7 @@ t.test(
       ['PURGE', [], 0, true],
     ]
     for (const [method, fields, length, closing] of cases) {
-      const { guard, code } = judge(method, '/', [...HOST, ...fields])
+      const { guard, code } = authorize(method, '/', [...HOST, ...fields])
       t.equal(code, undefined, `${method} ${fields}`)
       t.equal(guard.bodyLength, length, `${method} ${fields}: length`)
       t.equal(guard.closing, closing, `${method} ${fields}: closing`)
@@ -171,7 +171,7 @@ t.test('rejects ambiguous framing headers with 400', async (t) => {
     ].map((value) => ['transfer-encoding', value]),
   ]
   for (const each of fields)
-    t.equal(judge('POST', '/', [...HOST, ...each]).code, 400, each.join(' '))
+    t.equal(authorize('POST', '/', [...HOST, ...each]).code, 400, each.join(' '))
 })
 
 t.test(
@@ -187,7 +187,7 @@ t.test(
       '[2001:db8::1]:443',
       'xn--4ca.test',
     ]) {
-      t.equal(judge('GET', '/', ['host', host]).code, undefined, host)
+      t.equal(authorize('GET', '/', ['host', host]).code, undefined, host)
     }
     for (const host of [
       '',
@@ -207,10 +207,10 @@ t.test(
       'a\\b',
       '[g::]',
     ]) {
-      t.equal(judge('GET', '/', ['host', host]).code, 400, encodeURIComponent(host))
+      t.equal(authorize('GET', '/', ['host', host]).code, 400, encodeURIComponent(host))
     }
-    t.equal(judge('GET', '/', []).code, 400)
-    t.equal(judge('GET', '/', ['host', 'a', 'host', 'a']).code, 400)
+    t.equal(authorize('GET', '/', []).code, 400)
+    t.equal(authorize('GET', '/', ['host', 'a', 'host', 'a']).code, 400)
   },
 )
 
@@ -231,7 +231,7 @@ t.test('rejects ambiguous request targets with 400', async (t) => {
     '//a',
     '/a//b',
   ]) {
-    t.equal(judge('GET', target).code, undefined, target)
+    t.equal(authorize('GET', target).code, undefined, target)
   }
   for (const target of [
     '',
@@ -268,7 +268,7 @@ t.test('rejects ambiguous request targets with 400', async (t) => {
     '/a/%2e%2E%3Bx/b',
     '/a/.%3b',
   ]) {
-    t.equal(judge('GET', target).code, 400, encodeURIComponent(target))
+    t.equal(authorize('GET', target).code, 400, encodeURIComponent(target))
   }
 })
 
@@ -299,10 +299,10 @@ t.test(
       ['/a%2Fb%2', 400],
     ]
     for (const [target, code] of rows)
-      t.equal(judge('GET', target, HOST, serving).code, code, target)
-    t.equal(judge('GET', '/a%2Fb').code, 400)
+      t.equal(authorize('GET', target, HOST, serving).code, code, target)
+    t.equal(authorize('GET', '/a%2Fb').code, 400)
     isServed = false
-    t.equal(judge('GET', '/@scope%2fname', HOST, serving).code, 400, 'no longer enabled')
+    t.equal(authorize('GET', '/@scope%2fname', HOST, serving).code, 400, 'no longer enabled')
   },
 )
 
@@ -311,7 +311,7 @@ t.test('a query may contain visible ASCII except #, at any length', async (t) =>
     const isVisible = code > 0x20 && code < 0x7f && code !== 0x23
     const invalid = [0, 22, 23, 24, 100].filter((length) => {
       const target = `/a?${'x'.repeat(length)}${String.fromCharCode(code)}`
-      return judge('GET', target).code !== (isVisible ? undefined : 400)
+      return authorize('GET', target).code !== (isVisible ? undefined : 400)
     })
     t.strictSame(invalid, [], `character ${code}`)
   }
@@ -332,10 +332,10 @@ t.test(
       'purge',
       'M-SEARCH',
     ])
-      t.equal(judge(method, '/').code, undefined, method)
-    for (const method of ['CONNECT', 'TRACE']) t.equal(judge(method, '/').code, 405, method)
+      t.equal(authorize(method, '/').code, undefined, method)
+    for (const method of ['CONNECT', 'TRACE']) t.equal(authorize(method, '/').code, 405, method)
     for (const method of ['', 'G T', 'G:T', 'G\0T', '\xe4', 'get', 'Post', 'connect', 'trace'])
-      t.equal(judge(method, '/').code, 400, encodeURIComponent(method))
+      t.equal(authorize(method, '/').code, 400, encodeURIComponent(method))
   },
 )
 
@@ -353,7 +353,7 @@ t.test(
       [['upgrade', 'websocket'], false, false],
       [['connection', 'upgrade', 'upgrade', 'h2c'], false, false],
     ] as const) {
-      const { guard } = judge('GET', '/', [...HOST, ...fields])
+      const { guard } = authorize('GET', '/', [...HOST, ...fields])
       t.equal(guard.closing, closing, `${fields}: closing`)
       t.equal(guard.websocket, websocket, `${fields}: WebSocket`)
     }
@@ -365,11 +365,12 @@ t.test('rejects control characters at any position of a header value', async (t)
     const isValid = code === 9 || (code >= 0x20 && code !== 0x7f)
     const char = String.fromCharCode(code)
     const invalid = [`${char}a`, `a${char}b`, `a${char}`, `${'x'.repeat(30)}${char}`].filter(
-      (value) => judge('GET', '/', [...HOST, 'x-a', value]).code !== (isValid ? undefined : 400),
+      (value) =>
+        authorize('GET', '/', [...HOST, 'x-a', value]).code !== (isValid ? undefined : 400),
     )
     t.strictSame(invalid, [], `character ${code}`)
   }
-  const { detail } = judge('GET', '/', [...HOST, 'te', 'a\x7f', 'x-a', '1'])
+  const { detail } = authorize('GET', '/', [...HOST, 'te', 'a\x7f', 'x-a', '1'])
   t.equal(detail, 'header values must not contain control characters', 'including removed headers')
 })
 
@@ -386,9 +387,9 @@ t.test('rejects bytes above 0x7F in framing headers', async (t) => {
     ['upgrade', '\xa0websocket'],
   ] as const) {
     const fields = name === 'host' ? [name, value] : [...HOST, name, value]
-    t.equal(judge('POST', '/', fields).code, 400, `${name} ${encodeURIComponent(value)}`)
+    t.equal(authorize('POST', '/', fields).code, 400, `${name} ${encodeURIComponent(value)}`)
   }
-  const { code, guard } = judge('GET', '/', [...HOST, 'x-a', 'zo\xeb'])
+  const { code, guard } = authorize('GET', '/', [...HOST, 'x-a', 'zo\xeb'])
   t.equal(code, undefined, 'other headers may contain them')
   t.notOk(guard.headers.ascii)
 })
@@ -468,7 +469,7 @@ t.test(
     fc.assert(
       fc.property(host, fc.array(fc.tuple(name, value), { maxLength: 4 }), (first, rest) => {
         const fields = [['host', first] as const, ...rest]
-        const { code } = judge('POST', '/', fields.flat(), guard)
+        const { code } = authorize('POST', '/', fields.flat(), guard)
         if (code === 400) rejected++
         return (code === 400) === isBad(fields)
       }),
@@ -503,10 +504,10 @@ t.test('a reused validator decides like a new one', async (t) => {
       fields,
       fc.constantFrom('GET', 'POST', 'DELETE'),
       (before, input, method) => {
-        judge('POST', '/', before.slice(0, before.length & ~1), guard)
+        authorize('POST', '/', before.slice(0, before.length & ~1), guard)
         const even = input.slice(0, input.length & ~1)
-        const repeated = judge(method, '/', even, guard)
-        const fresh = judge(method, '/', even)
+        const repeated = authorize(method, '/', even, guard)
+        const fresh = authorize(method, '/', even)
         return (
           repeated.code === fresh.code &&
           repeated.detail === fresh.detail &&

@@ -6,11 +6,11 @@ class FakeUpload implements WatchedUpload {
   bytesIn = 0
   isDone = false
   isAwaited = true
-  looks = 0
+  checks = 0
   slow = 0
 
   onCheck(): void {
-    this.looks++
+    this.checks++
   }
 
   giveUp({ code }: GatewayError): void {
@@ -36,7 +36,7 @@ t.test('responds with 408 once to an upload without new data after ten checks', 
   const { uploads, upload, runChecks } = open()
   runChecks(10)
   t.equal(upload.slow, 0)
-  t.equal(upload.looks, 10)
+  t.equal(upload.checks, 10)
   runChecks(1)
   t.equal(upload.slow, 1)
   t.equal(uploads.size, 0)
@@ -54,7 +54,7 @@ t.test('an upload at the minimum rate has no time limit', async (t) => {
   const { uploads, upload, runChecks } = open()
   runChecks(1000, 110)
   t.equal(upload.slow, 0)
-  t.equal(upload.looks, 1000)
+  t.equal(upload.checks, 1000)
   upload.isDone = true
   runChecks(1)
   t.equal(uploads.size, 0)
@@ -79,5 +79,5 @@ t.test('an unwatched upload is not checked', async (t) => {
   const { uploads, upload, runChecks } = open()
   uploads.unwatch(upload)
   runChecks(20)
-  t.equal(upload.slow + upload.looks, 0)
+  t.equal(upload.slow + upload.checks, 0)
 })

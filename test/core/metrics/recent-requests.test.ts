@@ -22,9 +22,9 @@ t.test('failed and slow requests are listed, others are not', async (t) => {
   request(200, '/slow', 1500)
   request(404, '/missing')
   request(503, '/down')
-  const remaining = createTestExchange({ path: '/left' })
-  remaining.leave()
-  metrics.count(remaining)
+  const abandoned = createTestExchange({ path: '/left' })
+  abandoned.leave()
+  metrics.count(abandoned)
   const result = recent.list().map(({ path, status }) => [path, status])
   t.strictSame(
     result.sort(),

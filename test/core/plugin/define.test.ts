@@ -15,7 +15,7 @@ const env: PluginEnv = {
   nowMs: () => 0,
 }
 
-let seen: unknown
+let received: unknown
 const sample = definePlugin({
   name: 'sample',
   description: 'Keeps its options.',
@@ -31,7 +31,7 @@ const sample = definePlugin({
     needed: Type.Integer(),
   }),
   create(options) {
-    seen = options
+    received = options
     if (options.header === 'bad') throw new RangeError('header must not be bad')
     return { onRequest() {} }
   },
@@ -50,16 +50,16 @@ t.test('a plugin without options rejects any option', async (t) => {
 t.test('option defaults are added without modifying the passed options', async (t) => {
   const input = { needed: 1 }
   const plugin = createPlugin(sample, input, env)
-  t.same(seen, { header: 'x-sample', origins: [], needed: 1 })
+  t.same(received, { header: 'x-sample', origins: [], needed: 1 })
   t.same(input, { needed: 1 })
   t.equal(plugin.name, 'sample')
 })
 
 t.test('a default list is not shared between two plugins', async (t) => {
   createPlugin(sample, { needed: 1 }, env)
-  const first = seen as { origins: string[] }
+  const first = received as { origins: string[] }
   createPlugin(sample, { needed: 1 }, env)
-  t.not((seen as { origins: string[] }).origins, first.origins)
+  t.not((received as { origins: string[] }).origins, first.origins)
 })
 
 t.test(

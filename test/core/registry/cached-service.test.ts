@@ -3,16 +3,16 @@ import { Entry } from '../../../core/registry/cached-service.ts'
 import { createPools, makeService } from '../../fixtures/services.ts'
 
 const ONE = makeService('a', ['a:1'])
-const BOTH = makeService('a', ['a:1', 'a:2'])
+const TWO_NODES = makeService('a', ['a:1', 'a:2'])
 
-function open(refused: () => void = () => {}) {
+function open(onUnreadable: () => void = () => {}) {
   const clock = { ms: 0 }
   const { createPool } = createPools()
   const entry = new Entry({
     name: 'a',
     upstream: { createPool },
     nowMs: () => clock.ms,
-    onNodeDropped: refused,
+    onNodeDropped: onUnreadable,
   })
   /** Ids of the nodes in use; undefined without any version. */
   const use = (): string[] | undefined =>
@@ -22,7 +22,7 @@ function open(refused: () => void = () => {}) {
 
 t.test('the nodes come from the last update', (t) => {
   const { entry, use } = open()
-  entry.take([BOTH], false)
+  entry.take([TWO_NODES], false)
   t.same(use(), ['a:1', 'a:2'])
   entry.take([ONE], false)
   t.same(use(), ['a:1'])
@@ -33,7 +33,7 @@ t.test('the nodes come from the last update', (t) => {
 
 t.test('nodes missing from updates during an outage are retained for 95 s', (t) => {
   const { clock, entry, use } = open()
-  entry.take([BOTH], false)
+  entry.take([TWO_NODES], false)
   entry.take([ONE], true)
   entry.take([], true)
   t.same(use(), ['a:1', 'a:2'])
@@ -48,7 +48,7 @@ t.test('nodes missing from updates during an outage are retained for 95 s', (t) 
 
 t.test('settle drops the retained nodes', (t) => {
   const { entry, use } = open()
-  entry.take([BOTH], false)
+  entry.take([TWO_NODES], false)
   t.notOk(entry.settle())
   entry.take([], true)
   t.ok(entry.settle())
@@ -59,7 +59,7 @@ t.test('settle drops the retained nodes', (t) => {
 t.test('a retained node is dropped when it rejects a connection, and other nodes remain', (t) => {
   let rejections = 0
   const { entry, use } = open(() => rejections++)
-  entry.take([BOTH], false)
+  entry.take([TWO_NODES], false)
   entry.take([ONE], true)
   t.same(use(), ['a:1', 'a:2'])
   const find = (id: string) => entry.upstream.nodes.find((node) => node.id === id)!

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { isRecord, readEndpoint, readMap } from '../../../core/registry/decode-service.ts'
 
-const NONE = { name: '', type: '', values: [] }
+const NO_VALUE = { name: '', type: '', values: [] }
 
 t.test('isRecord is true for objects only', async (t) => {
   t.ok(isRecord({}))
@@ -24,12 +24,12 @@ t.test('malformed parts of an endpoint are reported by path and are read as empt
       metadata: { a: 1, b: 'x' },
     },
     'e',
-    (path, must) => invalid.push(`${path} ${must}`),
+    (path, problem) => invalid.push(`${path} ${problem}`),
   )
   t.strictSame(endpoint, {
     name: '',
-    request: { name: 'R', type: '', values: [NONE, NONE, { ...NONE, name: 'id' }] },
-    response: NONE,
+    request: { name: 'R', type: '', values: [NO_VALUE, NO_VALUE, { ...NO_VALUE, name: 'id' }] },
+    response: NO_VALUE,
     metadata: { b: 'x' },
   })
   t.strictSame(invalid, [

@@ -11,9 +11,9 @@ t.test('equal lists in any order have no changes', async (t) => {
 })
 
 t.test('created, updated and deleted versions are distinguished', async (t) => {
-  const fewer = makeService('greeter', ['127.0.0.1:9001'])
-  t.same(diffServices([ONE, USERS], [fewer, NEXT]), [
-    { type: 'update', service: fewer },
+  const withoutSecondNode = makeService('greeter', ['127.0.0.1:9001'])
+  t.same(diffServices([ONE, USERS], [withoutSecondNode, NEXT]), [
+    { type: 'update', service: withoutSecondNode },
     { type: 'create', service: NEXT },
     { type: 'delete', service: { ...USERS, nodes: [] } },
   ])

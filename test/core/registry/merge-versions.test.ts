@@ -6,7 +6,7 @@ import { makeNode, makeService } from '../../fixtures/services.ts'
 
 const [a, b, c] = ['127.0.0.1:1', '127.0.0.1:2', '127.0.0.1:3'] as [string, string, string]
 
-const idsOf = (services: readonly Service[]): string[] =>
+const listIds = (services: readonly Service[]): string[] =>
   services.flatMap(({ nodes }) => nodes.map(({ id }) => id))
 
 t.test('an event replaces the version it names', async (t) => {
@@ -65,8 +65,8 @@ t.test('adding the missing nodes yields every reported and every known node once
   fc.assert(
     fc.property(versions, versions, (known, events) => {
       const services = addNodes(events, findMissing(known, events))
-      const ids = idsOf(services)
-      t.same(new Set(ids), new Set([...idsOf(known), ...idsOf(events)]))
+      const ids = listIds(services)
+      t.same(new Set(ids), new Set([...listIds(known), ...listIds(events)]))
       t.equal(ids.length, new Set(ids).size)
       t.same(findMissing(known, services), [])
     }),

@@ -116,16 +116,16 @@ t.test('repeated outages of other watches retain no node of a service', async (t
 t.test('a retained node that the registry lists again is no longer retained', async (t) => {
   const { registry, respond, notify, outage } = createRemote(true)
   const { directory } = openDirectory(t, registry, { nowMs: () => 0 })
-  const both = makeService('greeter', ['127.0.0.1:9001', '127.0.0.1:9002'])
+  const bothNodes = makeService('greeter', ['127.0.0.1:9001', '127.0.0.1:9002'])
   const one = makeService('greeter', ['127.0.0.1:9001'])
   const result = directory.find('greeter')
-  respond([both])
+  respond([bothNodes])
   const upstream = await result
   outage(new Error('connection refused'))
   notify({ type: 'update', service: one })
   outage(undefined)
   t.same(ports(upstream), [9001, 9002])
-  notify({ type: 'update', service: both })
+  notify({ type: 'update', service: bothNodes })
   notify({ type: 'update', service: one })
   t.same(ports(upstream), [9001])
 })
@@ -215,12 +215,12 @@ t.test(
           unusedMs: 1e12,
         })
         const state = new Map<string, Service>()
-        const away = new Set<string | undefined>()
+        const unavailable = new Set<string | undefined>()
         /**
          * For each service, the ids of nodes that went missing in an outage and the times until which they are
          * retained.
          */
-        const doubt = { a: new Map<string, number>(), b: new Map<string, number>() }
+        const uncertainUntilMs = { a: new Map<string, number>(), b: new Map<string, number>() }
         const namedIn = (name: string): string[] =>
           [...state.values()]
             .filter((service) => service.name === name)
@@ -238,15 +238,15 @@ t.test(
             if (step.kind === 'turn') {
               now += step.ms
               directory.sweep()
-              for (const pending of Object.values(doubt))
+              for (const pending of Object.values(uncertainUntilMs))
                 for (const [id, untilMs] of pending) if (untilMs <= now) pending.delete(id)
             } else if (step.kind === 'outage') {
               for (const of of step.of) {
                 // A service that is not in use yet has no nodes to retain.
                 const isUsed =
-                  of === undefined || doubt[of as 'a'].size > 0 || namedIn(of).length > 0
-                if (step.away && isUsed) away.add(of)
-                if (!step.away) away.delete(of)
+                  of === undefined || uncertainUntilMs[of as 'a'].size > 0 || namedIn(of).length > 0
+                if (step.away && isUsed) unavailable.add(of)
+                if (!step.away) unavailable.delete(of)
               }
               outage(step.away ? new Error('unavailable') : undefined, step.of)
             } else if (step.kind === 'refuse') {
@@ -254,7 +254,7 @@ t.test(
               const node = upstream?.nodes[step.at]
               if (node === undefined) continue
               upstream!.failed(node, 'connect')
-              doubt[step.name].delete(node.id)
+              uncertainUntilMs[step.name].delete(node.id)
             } else {
               const key = `${step.name} ${step.version}`
               const nodes = step.nodes.map((port) => ({
@@ -267,18 +267,18 @@ t.test(
               if (type === 'delete') state.delete(key)
               else state.set(key, service)
               const named = namedIn(step.name)
-              const pending = doubt[step.name]
+              const pending = uncertainUntilMs[step.name]
               for (const id of named) pending.delete(id)
-              if (away.has(step.name))
+              if (unavailable.has(step.name))
                 for (const id of before) if (!named.includes(id)) pending.set(id, now + 95_000)
               notify({ type, service })
             }
             for (const name of NAMES) {
               const ids = (await lookUp(name))?.nodes.map(({ id }) => id) ?? []
-              const expected = [...namedIn(name), ...doubt[name].keys()]
+              const expected = [...namedIn(name), ...uncertainUntilMs[name].keys()]
               if (`${ids.sort()}` !== `${expected.sort()}`) return false
               // A dropped service is looked up again with a new watch.
-              if (ids.length === 0) away.delete(name)
+              if (ids.length === 0) unavailable.delete(name)
             }
           }
           outage(undefined)

@@ -121,8 +121,8 @@ t.test('lists by index have at most 256 items and no gaps', async (t) => {
       code: 400,
       message: `field "a[${index}]" must have indexes from 0 to 255`,
     })
-  const hole = /is missing: a list by index must not have gaps$/
-  t.throws(() => nest('a[1]=1'), { code: 400, message: hole })
+  const gapError = /is missing: a list by index must not have gaps$/
+  t.throws(() => nest('a[1]=1'), { code: 400, message: gapError })
   t.throws(() => nest('x.a[0]=1', 'x.a[3]=1', 'x.a[1]=1'), {
     message: /^field "x.a\[2\]" is missing/,
   })

@@ -155,7 +155,7 @@ t.test('part headers are parsed in the forms that clients use', async (t) => {
 })
 
 t.test('rejects a malformed body with 400', async (t) => {
-  const good = field('a', '1')
+  const validPart = field('a', '1')
   const cases: [string, RegExp][] = [
     ['', /contains no boundary "b"/],
     ['hello', /contains no boundary/],
@@ -163,19 +163,19 @@ t.test('rejects a malformed body with 400', async (t) => {
     ['--b', /boundary at byte 3 must be followed by a line end/],
     ['--bx\r\n', /followed by a line end/],
     ['--b\n', /followed by a line end/],
-    [good, /end of part 1 is missing/],
-    [`${good}x`, /end of part 1 is missing/],
-    [`${good}--b`, /followed by a line end/],
-    [`${good}--b-`, /followed by a line end/],
-    [`${good}--b--x`, /followed by a line end/],
-    [`${good}--bX\r\n${good.slice(5)}${END}`, /followed by a line end/],
+    [validPart, /end of part 1 is missing/],
+    [`${validPart}x`, /end of part 1 is missing/],
+    [`${validPart}--b`, /followed by a line end/],
+    [`${validPart}--b-`, /followed by a line end/],
+    [`${validPart}--b--x`, /followed by a line end/],
+    [`${validPart}--bX\r\n${validPart.slice(5)}${END}`, /followed by a line end/],
     ['--b\r\nContent-Disposition: form-data; name="a"\r\n1\r\n--b--', /header of part 1 must end/],
     ['--b\r\nContent-Disposition: form-data; name="a"\n\n1\r\n--b--', /header of part 1 must end/],
     [field('a', '--b') + END, /header of part 2 must end/],
     [`--b\r\n\r\n1\r\n${END}`, /header of part 1 must end/],
     [part('X: y', '1') + END, /part 1 has no Content-Disposition/],
     [
-      good + part('Content-Disposition: form-data', '1') + END,
+      validPart + part('Content-Disposition: form-data', '1') + END,
       /Content-Disposition of part 2 must be form-data; name="\.\.\."/,
     ],
     [part('Content-Disposition: attachment; name=a', '1') + END, /got "attachment; name=a"/],

@@ -3,7 +3,7 @@ import { parseSchema } from '../../../core/request/coercion/schema-shape.ts'
 import { toRequestType } from '../../../core/request/media-type.ts'
 import { type RequestParts, toRequestDocument } from '../../../core/request/request-document.ts'
 
-const NOTHING = new Uint8Array(0)
+const EMPTY = new Uint8Array(0)
 
 const shape = parseSchema(
   JSON.stringify({
@@ -23,7 +23,7 @@ function make(
     body?: string | Uint8Array
   },
 ) {
-  const { body = NOTHING, type, ...rest } = parts
+  const { body = EMPTY, type, ...rest } = parts
   return toRequestDocument({
     variables: [],
     query: '',
@@ -58,7 +58,7 @@ t.test('the body is unchanged without path variables and query', async (t) => {
     ['application/json', Buffer.from('{"id":9223372036854775807')],
     ['application/json', Buffer.from([0xff])],
     ['application/protobuf', Buffer.from([0x0a, 0x01])],
-    ['application/protobuf', NOTHING],
+    ['application/protobuf', EMPTY],
   ] as const)
     t.equal(make({ type, body, shape }), body)
 })
@@ -137,7 +137,7 @@ t.test(
   'rejects a malformed query, body or path variable with 400 and the specified id',
   async (t) => {
     const type = toRequestType(undefined)
-    const parts = { variables: [], query: 'a=1', type, body: NOTHING, shape: undefined }
+    const parts = { variables: [], query: 'a=1', type, body: EMPTY, shape: undefined }
     const rejected = { code: 400, id: 'greeter' }
     t.throws(() => toRequestDocument({ ...parts, query: '%' }, 'greeter'), rejected)
     t.throws(() => toRequestDocument({ ...parts, body: Buffer.from('{') }, 'greeter'), rejected)

@@ -9,7 +9,7 @@ import type { UpstreamNode } from '../../../core/upstream/node/upstream-node.ts'
 import { Upstream } from '../../../core/upstream/upstream.ts'
 import { ServiceError } from '../../../sdk/errors.ts'
 import { keepAlive } from '../../fixtures/keep-alive.ts'
-import { until } from '../../fixtures/raw-backend.ts'
+import { waitUntil } from '../../fixtures/raw-backend.ts'
 import { createPools, makeNode, makeService } from '../../fixtures/services.ts'
 
 /** A call that records its events. */
@@ -145,8 +145,8 @@ t.test('a call with sent bodies is not retried', async (t) => {
 })
 
 t.test('at most 5 nodes are tried, each once', async (t) => {
-  const few = open(t, ['a', 'b'], lose('full'))
-  t.strictSame(new TestCall(few.upstream).send().nodes, ['a', 'b'])
+  const twoNodes = open(t, ['a', 'b'], lose('full'))
+  t.strictSame(new TestCall(twoNodes.upstream).send().nodes, ['a', 'b'])
   const many = open(t, ['a', 'b', 'c', 'd', 'e', 'f', 'g'], lose('full'))
   const call = new TestCall(many.upstream).send()
   t.strictSame([call.nodes.length, new Set(call.nodes).size], [5, 5])
@@ -230,7 +230,7 @@ t.test('a time limit that is not sent to the service is enforced', async (t) => 
   })
   const before = deadlines.size
   const call = new TestCall(upstream, 30).send()
-  await until(() => call.events.length > 0)
+  await waitUntil(() => call.events.length > 0)
   t.strictSame(call.events, ['note after 30 ms', 'failed 408'])
   t.equal(deadlines.size, before)
 })

@@ -5,7 +5,7 @@ import { Channel } from '../../../core/rpc/ws/channel.ts'
 import { ClientConnection } from '../../../core/rpc/ws/client-connection.ts'
 import { ServerConnection } from '../../../core/rpc/ws/server-connection.ts'
 import { Echo, Sink, Source } from '../../fixtures/call-streams.ts'
-import { tick, until } from '../../fixtures/raw-backend.ts'
+import { tick, waitUntil } from '../../fixtures/raw-backend.ts'
 import { LinkSocket } from '../../fixtures/rpc.ts'
 import { openRpcService } from '../../fixtures/rpc-service.ts'
 
@@ -13,13 +13,13 @@ const WINDOW = 262_144
 const OWNER = { onRetired: () => {}, onUnsent: () => {}, onIdle: () => {}, onClosed: () => {} }
 
 function link(dispatch: (call: IncomingCall) => void, highBytes?: number) {
-  const [near, far] = LinkSocket.pair(highBytes)
-  const client = new ClientConnection(near, OWNER)
+  const [local, remote] = LinkSocket.pair(highBytes)
+  const client = new ClientConnection(local, OWNER)
   const server = new ServerConnection(dispatch)
-  near.receiver = client
-  far.receiver = server
-  server.open(far)
-  return { client, server, near, far }
+  local.receiver = client
+  remote.receiver = server
+  server.open(remote)
+  return { client, server, local, remote }
 }
 
 t.test(
@@ -27,12 +27,12 @@ t.test(
   async (t) => {
     const COUNT = 1_000_000
     const sources: Source[] = []
-    const { client, far } = link((call) => {
+    const { client, remote } = link((call) => {
       sources.push(new Source(call, call.endpoint === 'Slow.Stream' ? COUNT : 20_000))
     })
     const slow = new Sink({ stream: true, endpoint: 'Slow.Stream' })
     client.call(slow)
-    await until(() => slow.received === 4096)
+    await waitUntil(() => slow.received === 4096)
     for (let i = 0; i < 50; i++) await tick()
     t.equal(slow.received, 4096, 'no more than the window is sent')
     t.equal(sources[0]!.next, 4096)
@@ -43,7 +43,7 @@ t.test(
       quick.take(1)
     }
     client.call(quick)
-    await until(() => quick.ended)
+    await waitUntil(() => quick.ended)
     t.equal(quick.received, 20_000)
     t.equal(slow.received, 4096)
 
@@ -54,7 +54,10 @@ t.test(
     t.equal(slow.received, COUNT)
     t.ok(slow.inOrder)
     t.ok(slow.maxQueue <= 4096, `at most ${slow.maxQueue} bodies queued`)
-    t.ok(far.maxBufferedBytes <= 2 * WINDOW, `at most ${far.maxBufferedBytes} bytes in transit`)
+    t.ok(
+      remote.maxBufferedBytes <= 2 * WINDOW,
+      `at most ${remote.maxBufferedBytes} bytes in transit`,
+    )
     t.equal(client.pending, 0)
   },
 )
@@ -63,7 +66,7 @@ t.test(
   'one side buffers at most 262144 bytes plus one body per stream, at any body size',
   async (t) => {
     for (const size of [0, 63, 64, 1000, 100_000, 262_143, 1_000_000]) {
-      const { client, far } = link((call) => void new Source(call, 50, ' '.repeat(size)))
+      const { client, remote } = link((call) => void new Source(call, 50, ' '.repeat(size)))
       const sink = new Sink({ stream: true })
       client.call(sink)
       while (!sink.ended) {
@@ -73,25 +76,25 @@ t.test(
       t.equal(sink.received, 50)
       t.ok(sink.inOrder)
       t.ok(sink.maxQueuedBytes <= WINDOW + size + 2, `bodies of ${size}: ${sink.maxQueuedBytes}`)
-      t.ok(far.maxBufferedBytes <= WINDOW + size + 1000)
+      t.ok(remote.maxBufferedBytes <= WINDOW + size + 1000)
     }
   },
 )
 
 t.test('a hundred streams share a slow connection with bounded buffers', async (t) => {
   const sources: Source[] = []
-  const { client, far } = link((call) => {
+  const { client, remote } = link((call) => {
     sources.push(new Source(call, 500, ' '.repeat(1000)))
   }, 64 * 1024)
   const sinks = Array.from({ length: 100 }, () => new Sink({ stream: true }))
   for (const sink of sinks) client.call(sink)
-  await until(() => {
+  await waitUntil(() => {
     for (const sink of sinks) sink.take(10)
     return sinks.every(({ ended }) => ended)
   })
   t.ok(sinks.every(({ received, inOrder }) => received === 500 && inOrder))
   // A writer packs messages of 256 KiB and waits for the connection after each.
-  t.ok(far.maxBufferedBytes <= 64 * 1024 + 2 * 256 * 1024, `${far.maxBufferedBytes} bytes`)
+  t.ok(remote.maxBufferedBytes <= 64 * 1024 + 2 * 256 * 1024, `${remote.maxBufferedBytes} bytes`)
 })
 
 t.test(

@@ -12,7 +12,7 @@ import { Pool } from '../../../core/upstream/pool/pool.ts'
 import { createServiceLog } from '../../../sdk/log/service-log.ts'
 import { createDispatcher } from '../../../sdk/service/dispatch.ts'
 import { endpoint } from '../../../sdk/service/endpoint.ts'
-import { until } from '../../fixtures/raw-backend.ts'
+import { waitUntil } from '../../fixtures/raw-backend.ts'
 import { createTracker, RecordedCall } from '../../fixtures/rpc.ts'
 
 const LISTENERS = { uws: createUwsListener, node: createNodeListener }
@@ -61,7 +61,7 @@ async function settle(caller: Caller, fields: Partial<OutgoingCall>): Promise<st
     if (event.startsWith('data ')) call.consumed(event.length - 5)
   }
   caller.call(call)
-  await until(() => call.carrier === undefined)
+  await waitUntil(() => call.carrier === undefined)
   return call.events
 }
 
@@ -139,7 +139,7 @@ for (const listener of Object.keys(LISTENERS) as Name[]) {
       plain.call(call)
       return call
     })
-    await until(() => plain.pending === 0)
+    await waitUntil(() => plain.pending === 0)
     let invalid = 0
     for (const [i, { events, stream }] of calls.entries()) {
       const expected = stream
@@ -167,7 +167,7 @@ for (const listener of Object.keys(LISTENERS) as Name[]) {
       call.onReply = (_, answer) => check(answer)
       call.onData = check
       plain.call(call)
-      await until(() => call.carrier === undefined)
+      await waitUntil(() => call.carrier === undefined)
       t.ok(same, name)
     }
   })
@@ -218,16 +218,16 @@ for (const listener of Object.keys(LISTENERS) as Name[]) {
     const { plain } = await open(t, listener, dispatch)
     const cancelled = new RecordedCall({ stream: true })
     plain.call(cancelled)
-    await until(() => calls.length === 1)
+    await waitUntil(() => calls.length === 1)
     calls[0]!.sendData('1')
-    await until(() => cancelled.events.length === 2)
+    await waitUntil(() => cancelled.events.length === 2)
     cancelled.cancel()
-    await until(() => events[0]!.length === 1)
+    await waitUntil(() => events[0]!.length === 1)
     t.strictSame(events[0], ['cancel cancel'])
     const late = await settle(plain, { timeoutMs: 50 })
     // The faster clock of the two sides determines the result; both results are timeouts.
     t.match(late, [/^(lost timeout|fail 408 helloworld: no response within \d+ ms)$/])
-    await until(() => events[1]!.length === 1)
+    await waitUntil(() => events[1]!.length === 1)
     t.match(events[1], [/^cancel (timeout|cancel)$/])
     t.equal(plain.pending, 0)
   })

@@ -8,7 +8,7 @@ import { findMetadata } from '../../../core/rpc/metadata.ts'
 import { type FindUpstream, forwardCall } from '../../../core/rpc/proxy-call.ts'
 import type { Upstream } from '../../../core/upstream/upstream.ts'
 import { ServiceError } from '../../../sdk/errors.ts'
-import { openRawBackend, until } from '../../fixtures/raw-backend.ts'
+import { openRawBackend, waitUntil } from '../../fixtures/raw-backend.ts'
 import { createTracker, RecordedCall } from '../../fixtures/rpc.ts'
 import {
   openCaller,
@@ -41,7 +41,7 @@ async function open(t: Test, nodes: readonly Dispatch[], options: TestProxyOptio
   }
   const settle = async (fields: Partial<RecordedCall> = {}): Promise<string[]> => {
     const call = send(fields)
-    await until(() => call.carrier === undefined)
+    await waitUntil(() => call.carrier === undefined)
     return call.events
   }
   const active = () => upstream.nodes.map((node) => node.active)
@@ -87,7 +87,7 @@ t.test('bodies that arrive during an asynchronous lookup are delivered afterward
   call.end()
   t.equal(call.consumedBytes, 0, 'nothing is consumed yet')
   answer(upstreams.get('helloworld'))
-  await until(() => events[0]?.length === 3)
+  await waitUntil(() => events[0]?.length === 3)
   t.strictSame([bodies, events], [['one'], [['data two', 'data three', 'end']]])
   t.equal(call.consumedBytes, 8)
   calls[0]!.reply('', 'done')
@@ -126,14 +126,14 @@ t.test('the time spent on the lookup is deducted from the deadline', async (t) =
   /** Forwards a call whose service is found after `afterMs`. */
   const send = async (timeoutMs: number, afterMs: number): Promise<TestCall> => {
     const endMs = performance.now() + afterMs
-    const result = until(() => performance.now() >= endMs).then(() => upstream)
+    const result = waitUntil(() => performance.now() >= endMs).then(() => upstream)
     const call = new TestCall('A.B', { service: 'helloworld', timeoutMs })
     forwardCall(call, () => result)
     await result
     return call
   }
   await send(60_000, 50)
-  await until(() => calls.length === 1)
+  await waitUntil(() => calls.length === 1)
   t.ok(calls[0]!.timeoutMs <= 60_000 - 49, `${calls[0]!.timeoutMs} ms`)
   const late = await send(20, 30)
   await late.done
@@ -142,16 +142,16 @@ t.test('the time spent on the lookup is deducted from the deadline', async (t) =
 })
 
 t.test('calls are balanced over the nodes, and retried if they were not processed', async (t) => {
-  const seen: number[] = []
+  const received: number[] = []
   const node =
     (i: number): Dispatch =>
     (call) => {
-      seen.push(i)
+      received.push(i)
       echo(call)
     }
   const { settle, services, ejected, active, upstream } = await open(t, [node(0), node(1), node(2)])
   for (let i = 0; i < 6; i++) t.strictSame(await settle(), [`reply "" ${JOHN}`])
-  t.strictSame(seen, [0, 1, 2, 0, 1, 2])
+  t.strictSame(received, [0, 1, 2, 0, 1, 2])
   const [killed] = upstream.nodes
   const port = await closedPort(t)
   upstream.update([
@@ -168,7 +168,7 @@ t.test('a service whose nodes all refuse connections returns 502', async (t) => 
   const proxy = await openProxy(t, { helloworld: [toNode(port), toNode(await closedPort(t))] })
   const call = new RecordedCall()
   openCaller(t, proxy.port, 'mx').call(call)
-  await until(() => call.events.length > 0)
+  await waitUntil(() => call.events.length > 0)
   t.strictSame(call.events, [
     'fail 502 helloworld: bad gateway: the service refused the connection',
   ])
@@ -178,11 +178,11 @@ t.test(
   'a call lost by its node fails with 502 and is not retried, since it may have been processed',
   async (t) => {
     let served = 0
-    const die: Dispatch = () => {
+    const kill: Dispatch = () => {
       served++
       for (const { sockets } of services) for (const socket of sockets) socket.terminate()
     }
-    const { settle, services, active } = await open(t, [die, die])
+    const { settle, services, active } = await open(t, [kill, kill])
     t.strictSame(await settle(), [
       'fail 502 helloworld: bad gateway: the service closed the connection',
     ])
@@ -201,7 +201,7 @@ t.test('an error response is not retried, and its repeatable flag is forwarded',
       },
     ])
     const call = send()
-    await until(() => call.error !== undefined)
+    await waitUntil(() => call.error !== undefined)
     t.equal(call.error!.repeatable, repeatable)
     t.equal(served, 1)
   }
@@ -233,7 +233,7 @@ t.test('errors of the proxy have the repeatable flag of the registered endpoint'
     call.cancel()
   }
   const late = send({ endpoint: 'A.Once', timeoutMs: 40 })
-  await until(() => late.events.length > 0)
+  await waitUntil(() => late.events.length > 0)
   t.match(late.events, [/^(lost timeout|fail 408)/])
 })
 
@@ -247,7 +247,7 @@ t.test('an error is delivered after the bodies buffered for the caller', async (
   const call = new TestCall('A.B', { service: 'helloworld', stream: true })
   call.window = 1
   forwardCall(call, () => upstream)
-  await until(() => upstream.nodes[0]!.active === 0)
+  await waitUntil(() => upstream.nodes[0]!.active === 0)
   t.equal(call.error, undefined)
   t.equal(call.bodies.length, 1)
   call.read()
@@ -266,7 +266,7 @@ t.test('a cancelled call drops its buffered bodies', async (t) => {
   const call = new TestCall('A.B', { service: 'helloworld', stream: true })
   call.window = 1
   forwardCall(call, () => upstream)
-  await until(() => upstream.nodes[0]!.active === 0)
+  await waitUntil(() => upstream.nodes[0]!.active === 0)
   call.cancel()
   call.receiver.onCredit()
   t.equal(call.bodies.length, 1)
@@ -287,7 +287,7 @@ t.test(
     const sendRequest = async (endpoint: string): Promise<string[]> => {
       const call = new RecordedCall({ endpoint, stream: true })
       plain.call(call)
-      await until(() => call.carrier === undefined)
+      await waitUntil(() => call.carrier === undefined)
       return call.events
     }
     t.strictSame(await sendRequest('A.Proto'), [
@@ -296,7 +296,7 @@ t.test(
     t.strictSame(await sendRequest('A.Wrong'), [
       'fail 502 helloworld: bad gateway: malformed response from helloworld',
     ])
-    await until(() => cancelled.length === 2)
+    await waitUntil(() => cancelled.length === 2)
     t.strictSame(cancelled, ['cancel', 'cancel'])
   },
 )
@@ -308,10 +308,10 @@ t.test('no call is lost when nodes send GOAWAY', async (t) => {
   for (let i = 0; i < 400; i++) {
     calls.push(send({ body: `${i}` }))
     if (i % 25 > 0) continue
-    await until(() => services.every(({ connections }) => connections.at(-1)!.closed === false))
+    await waitUntil(() => services.every(({ connections }) => connections.at(-1)!.closed === false))
     for (const { connections } of services) connections.at(-1)!.goAway()
   }
-  await until(() => caller.pending === 0)
+  await waitUntil(() => caller.pending === 0)
   for (const [i, { events }] of calls.entries())
     if (events[0] !== `reply "" ${i}`) t.fail(`call ${i}: ${events}`)
 })
@@ -320,13 +320,13 @@ t.test('a draining proxy completes the calls in flight and loses none', async (t
   const { dispatch, calls } = createTracker()
   const { proxy, send } = await open(t, [dispatch])
   const waiting = Array.from({ length: 50 }, (_, i) => send({ body: `${i}`, stream: i % 2 > 0 }))
-  await until(() => calls.length === 50)
+  await waitUntil(() => calls.length === 50)
   let drained = false
   const draining = proxy.drain().then(() => {
     drained = true
   })
   const late = send()
-  await until(() => late.lost !== undefined)
+  await waitUntil(() => late.lost !== undefined)
   t.match(late.lost?.kind, /connect|unsent/, 'it may be retried elsewhere')
   t.notOk(drained)
   for (const [i, call] of calls.entries()) {
@@ -335,7 +335,7 @@ t.test('a draining proxy completes the calls in flight and loses none', async (t
     else call.reply('', `${i}`)
   }
   await draining
-  await until(() => waiting.every(({ carrier }) => carrier === undefined))
+  await waitUntil(() => waiting.every(({ carrier }) => carrier === undefined))
   for (const [i, { events }] of waiting.entries())
     t.strictSame(events, i % 2 > 0 ? [`data ${i}`, 'end'] : [`reply "" ${i}`])
 })
@@ -352,7 +352,7 @@ t.test('rejects a call in a routing loop with 508', async (t) => {
   upstreams.set('helloworld', around.upstreams.get('helloworld')!)
   const call = new RecordedCall()
   openCaller(t, proxy.port, 'mx').call(call)
-  await until(() => call.events.length > 0)
+  await waitUntil(() => call.events.length > 0)
   t.strictSame(call.events, [
     `fail 508 go.mx.proxy: the call has passed ${HOPS_MAX} proxies, the maximum is ${HOPS_MAX}: this is most likely a routing loop`,
   ])
@@ -360,24 +360,24 @@ t.test('rejects a call in a routing loop with 508', async (t) => {
 })
 
 t.test('metadata is forwarded unchanged, except for mx-hops', async (t) => {
-  const seen: string[] = []
+  const received: string[] = []
   const { settle, proxy } = await open(t, [
     (call) => {
-      seen.push(call.metadata)
+      received.push(call.metadata)
       echo(call)
     },
   ])
   const metadata = 'mx-namespace: shop\r\nmx-account: {"id":"1"}\r\nx-a: 1\r\nx-a: 2\r\n'
   await settle({ metadata })
-  t.equal(seen[0], `mx-hops: 1\r\n${metadata}`)
+  t.equal(received[0], `mx-hops: 1\r\n${metadata}`)
   await settle({ metadata: 'no block' })
-  t.equal(seen[1], 'mx-hops: 1\r\nno block', 'malformed metadata is left to the service')
+  t.equal(received[1], 'mx-hops: 1\r\nno block', 'malformed metadata is left to the service')
   await fetch(`http://${proxy.address}`, {
     method: 'POST',
     headers: { 'mx-service': 'helloworld', 'mx-endpoint': 'A.B', 'mx-hops': '3', 'x-a': 'b' },
   })
-  t.equal(findMetadata(seen[2]!, 'mx-hops'), '4')
-  t.equal(findMetadata(seen[2]!, 'x-a'), 'b')
+  t.equal(findMetadata(received[2]!, 'mx-hops'), '4')
+  t.equal(findMetadata(received[2]!, 'x-a'), 'b')
 })
 
 t.test('a node that does not respond does not block calls to other nodes', async (t) => {
@@ -393,20 +393,20 @@ t.test('a node that does not respond does not block calls to other nodes', async
     caller.call(call)
     return call
   })
-  const well = Array.from({ length: 1000 }, () => {
+  const healthy = Array.from({ length: 1000 }, () => {
     const call = new RecordedCall()
     caller.call(call)
     return call
   })
-  await until(() => well.every(({ events }) => events.length > 0))
-  t.ok(well.every(({ events }) => events[0] === `reply "" ${JOHN}`))
+  await waitUntil(() => healthy.every(({ events }) => events.length > 0))
+  t.ok(healthy.every(({ events }) => events[0] === `reply "" ${JOHN}`))
   for (const { events } of stuck) t.strictSame(events, [])
 })
 
 t.test('a caller that does not read slows only its own streams', async (t) => {
   const pad = 'x'.repeat(1000)
   let served = 0
-  const forever: Dispatch = (call) => {
+  const countForever: Dispatch = (call) => {
     const pump = (): void => {
       while (call.sendData(pad)) served++
     }
@@ -414,10 +414,10 @@ t.test('a caller that does not read slows only its own streams', async (t) => {
     pump()
   }
   const { send, settle } = await open(t, [
-    (call) => (call.endpoint === 'A.Echo' ? echo(call) : forever(call)),
+    (call) => (call.endpoint === 'A.Echo' ? echo(call) : countForever(call)),
   ])
   const slow = Array.from({ length: 20 }, () => send({ stream: true }))
-  await until(() => slow.every(({ events }) => events.length >= 262))
+  await waitUntil(() => slow.every(({ events }) => events.length >= 262))
   for (let i = 0; i < 100; i++) t.strictSame((await settle({ endpoint: 'A.Echo' })).length, 1)
   const perStream = served / slow.length
   t.ok(
@@ -442,18 +442,18 @@ t.test(
       },
     ])
     relayMemory.maxBytes = 100_000
-    const down = new TestCall('A.Down', { service: 'helloworld', stream: true })
-    down.window = 1
-    forwardCall(down, () => upstream)
+    const serverStream = new TestCall('A.Down', { service: 'helloworld', stream: true })
+    serverStream.window = 1
+    forwardCall(serverStream, () => upstream)
     const up = new TestCall('A.Up', { service: 'helloworld', more: true })
     forwardCall(up, () => new Promise(() => {}))
-    await down.done
-    t.match(down.error, { id: 'helloworld', code: 503, headers: ['retry-after', '1'] })
-    t.equal(down.bodies.length, 1)
+    await serverStream.done
+    t.match(serverStream.error, { id: 'helloworld', code: 503, headers: ['retry-after', '1'] })
+    t.equal(serverStream.bodies.length, 1)
     for (let i = 0; i < 4; i++) up.send('x'.repeat(30_000))
     await up.done
     t.match(up.error, { code: 503, message: /too many messages buffered/ })
-    await until(() => cancelled.length === 1)
+    await waitUntil(() => cancelled.length === 1)
     t.equal(relayMemory.usedBytes, 0)
     t.strictSame(await settle({ endpoint: 'A.Echo' }), [`reply "" ${JOHN}`])
   },
@@ -461,7 +461,7 @@ t.test(
 
 t.test('ended calls leave no memory, deadlines or active counts', async (t) => {
   // Waits for objects of the preceding tests.
-  await until(() => callMemory.usedBytes === 0 && deadlines.size === 0)
+  await waitUntil(() => callMemory.usedBytes === 0 && deadlines.size === 0)
   const serve = (call: IncomingCall): void => {
     switch (call.endpoint) {
       case 'A.Reply':
@@ -482,9 +482,9 @@ t.test('ended calls leave no memory, deadlines or active counts', async (t) => {
       timeoutMs: name === 'Late' ? 30 : 60_000,
     }),
   )
-  await until(() => calls.filter(({ carrier }) => carrier === undefined).length === 4)
+  await waitUntil(() => calls.filter(({ carrier }) => carrier === undefined).length === 4)
   calls[3]!.cancel()
-  await until(() => callMemory.usedBytes === 0 && deadlines.size === 0)
+  await waitUntil(() => callMemory.usedBytes === 0 && deadlines.size === 0)
   t.strictSame(active(), [0, 0])
   t.equal(caller.pending, 0)
   t.equal(relayMemory.usedBytes, 0)

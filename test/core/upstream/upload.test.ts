@@ -7,7 +7,7 @@ import type { Exchange } from '../../../core/exchange.ts'
 import type { UpstreamNode } from '../../../core/upstream/node/upstream-node.ts'
 import { clock } from '../../../lib/time/coarse-clock.ts'
 import { LISTENERS, openGateway } from '../../fixtures/gateway.ts'
-import { openRawBackend, tick, until } from '../../fixtures/raw-backend.ts'
+import { openRawBackend, tick, waitUntil } from '../../fixtures/raw-backend.ts'
 import { RawClient, statusCodes } from '../../fixtures/raw-client.ts'
 import type { Teardown } from '../../fixtures/teardown.ts'
 
@@ -33,12 +33,12 @@ async function openEcho(t: Teardown): Promise<Echo> {
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const echo: Echo = { port: (server.address() as AddressInfo).port, server, uploads: 0 }
-  t.teardown(() => shut(echo))
+  t.teardown(() => closeServer(echo))
   return echo
 }
 
 /** Closes connections and port immediately. */
-function shut({ server }: Echo): void {
+function closeServer({ server }: Echo): void {
   server.closeAllConnections()
   server.close()
 }
@@ -99,30 +99,30 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
           seen.length = 0
           recorder.hold()
           const client = new RawClient(port).send(CHUNKED)
-          await until(() => seen.length === 1)
+          await waitUntil(() => seen.length === 1)
           const gets = Array.from({ length: pending }, () => new RawClient(port).send(GET))
-          await until(() => seen.length === 1 + pending)
+          await waitUntil(() => seen.length === 1 + pending)
           const upload = seen[0]!
           recorder.release()
           // Runs after the promises that forward the requests, when the connection has not yet written the head.
           process.nextTick(() => {
-            shut(echoes.find((echo) => upload.node.endsWith(`:${echo.port}`))!)
+            closeServer(echoes.find((echo) => upload.node.endsWith(`:${echo.port}`))!)
           })
           for (let i = 0; i < ticks; i++) await tick()
           client.send('5\r\nfirst\r\n')
-          await until(() => upload.finished || echoes.some((echo) => echo.uploads > 0))
+          await waitUntil(() => upload.finished || echoes.some((echo) => echo.uploads > 0))
           if (!upload.finished) client.send('6\r\nsecond\r\n0\r\n\r\n')
-          await until(() => upload.finished)
+          await waitUntil(() => upload.finished)
           if (upload.status === 502) t.pass('502')
           else {
-            await client.until(() => /second/.test(client.text))
+            await client.waitUntil(() => /second/.test(client.text))
             t.match(
               client.text,
               /^HTTP\/1\.1 200 OK\r\n(?:.*\r\n)+firstsecond$/,
               `after ${ticks} ticks`,
             )
           }
-          for (const get of gets) await get.until(() => statusCodes(get.text).length > 0)
+          for (const get of gets) await get.waitUntil(() => statusCodes(get.text).length > 0)
           t.strictSame(
             seen[0]!.upstream!.nodes.map(({ active }) => active),
             [0, 0],
@@ -157,16 +157,16 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
 
     const leaving = new RawClient(port)
     leaving.send('POST /app HTTP/1.1\r\nHost: a.test\r\nContent-Length: 5\r\n\r\n')
-    await until(() => recorder.seen.length === 2)
+    await waitUntil(() => recorder.seen.length === 2)
     leaving.destroy()
-    await until(() => recorder.seen[1]!.finished)
+    await waitUntil(() => recorder.seen[1]!.finished)
     t.equal(recorder.seen[1]!.aborted, true)
     t.equal(recorder.node().active, 1)
 
     const long = new RawClient(port).send(CHUNKED)
-    await until(() => recorder.seen.length === 3)
+    await waitUntil(() => recorder.seen.length === 3)
     long.send('6\r\n123456\r\n')
-    await until(() => recorder.seen[2]!.finished)
+    await waitUntil(() => recorder.seen[2]!.finished)
     t.equal(recorder.seen[2]!.status, 413)
     t.equal(recorder.node().active, 1)
 
@@ -206,11 +206,11 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       const node = recorder.node()
       pass(60_000, node)
       client.send(pieces[0]!)
-      await server.until(() => server.text.includes('one'))
+      await server.waitUntil(() => server.text.includes('one'))
       pass(60_000, node)
       t.equal(recorder.seen[i]!.answered, false)
       client.send(pieces[1]!)
-      await server.until(() => server.text.includes('two'))
+      await server.waitUntil(() => server.text.includes('two'))
       t.equal(node.failures.consecutive, 0)
       if (i === 0) server.reply('ok', '200 OK', 'Connection: close')
       else pass(60_000, node)

@@ -130,28 +130,28 @@ t.test('the reason for skipping a node is reported once', async (t) => {
     createPool,
     onSkip: (_, reason) => skipped.push(reason),
   })
-  const [bad, worse] = ['0', '1001'].map((weight) => makeNode('127.0.0.1:9001', { weight }))
+  const [bad, invalid] = ['0', '1001'].map((weight) => makeNode('127.0.0.1:9001', { weight }))
   const update = (...nodes: (string | Node)[]): void =>
     upstream.update([makeService('greeter', nodes)])
   for (const port of [9002, 9003, 9004]) update(bad!, `127.0.0.1:${port}`)
   t.equal(skipped.length, 1)
-  update(worse!)
+  update(invalid!)
   t.match(skipped[1], /got "1001"/, 'another reason is reported')
   update()
-  update(worse!)
+  update(invalid!)
   t.equal(skipped.length, 3, 'a node that returns is reported again')
 })
 
 t.test(
   'a refused connection is reported, and the node is not ejected if it was dropped',
   async (t) => {
-    const refused: string[] = []
+    const invalidNodes: string[] = []
     const ejected: string[] = []
     let isDeleted = true
     const upstream = makeUpstream([1, 1], {
       nowMs: () => 0,
       onConnectionRefused: ({ id }) => {
-        refused.push(id)
+        invalidNodes.push(id)
         return isDeleted
       },
       onEject: ({ id }) => ejected.push(id),
@@ -159,14 +159,14 @@ t.test(
     const [one, two] = upstream.nodes
     upstream.failed(one!, 'gateway')
     upstream.failed(one!, 'connect')
-    t.same(refused, ['127.0.0.1:9001'])
+    t.same(invalidNodes, ['127.0.0.1:9001'])
     t.same(ejected, [])
     isDeleted = false
     upstream.failed(two!, 'connect')
     t.same(ejected, ['127.0.0.1:9002'])
     upstream.update([makeService('greeter', ['127.0.0.1:9001'])])
     upstream.failed(two!, 'connect')
-    t.equal(refused.length, 2, 'a node that is no longer listed is not reported')
+    t.equal(invalidNodes.length, 2, 'a node that is no longer listed is not reported')
   },
 )
 
@@ -184,14 +184,14 @@ t.test('an ejected node returns after a successful trial', async (t) => {
     onEject: ({ port }, forMs) => events.push(`${port} ejected ${forMs}`),
     onReturn: ({ port }) => events.push(`${port} returned`),
   })
-  const [down, up] = upstream.nodes as [UpstreamNode, UpstreamNode]
-  upstream.failed(down, 'connect')
+  const [unhealthy, up] = upstream.nodes as [UpstreamNode, UpstreamNode]
+  upstream.failed(unhealthy, 'connect')
   const picked = (): (UpstreamNode | undefined)[] => [upstream.pick(x), upstream.pick(x)]
   t.same(picked(), [up, up])
   now = 1000
-  t.same(picked(), [down, up], 'one request tries it')
-  upstream.responded(down, 200, 1, { routeName: '' })
-  t.same(new Set(picked()), new Set([down, up]))
+  t.same(picked(), [unhealthy, up], 'one request tries it')
+  upstream.responded(unhealthy, 200, 1, { routeName: '' })
+  t.same(new Set(picked()), new Set([unhealthy, up]))
   t.same(events, ['9001 ejected 1000', '9001 returned'])
 })
 
@@ -318,9 +318,9 @@ t.test('draining nodes are used if no other node is usable', async (t) => {
 
 t.test('a node in this process is preferred until it drains', async (t) => {
   const { createPool } = createPools()
-  let here = new Set(['127.0.0.1:9002'])
+  let localNodes = new Set(['127.0.0.1:9002'])
   const caller = { call() {}, drain() {}, close() {} } as unknown as Caller
-  const findCaller = ({ id }: { id: string }) => (here.has(id) ? caller : undefined)
+  const findCaller = ({ id }: { id: string }) => (localNodes.has(id) ? caller : undefined)
   const upstream = new Upstream('store', { createPool, findCaller })
   const [dead, own, third] = ['127.0.0.1:9001', '127.0.0.1:9002', '127.0.0.1:9003'] as const
   const picked = () => new Set(Array.from({ length: 9 }, () => upstream.pick(undefined)?.id))
@@ -328,7 +328,7 @@ t.test('a node in this process is preferred until it drains', async (t) => {
   t.same(picked(), new Set([own]))
   upstream.update([makeService('store', [dead, draining(own), third])])
   t.same(picked(), new Set([dead, third]), 'a draining local node is not used')
-  here = new Set()
+  localNodes = new Set()
   upstream.update([makeService('store', [dead, third])])
   t.same(picked(), new Set([dead, third]))
 })
@@ -361,8 +361,8 @@ t.test('a new or returning node gets a growing share of the requests', async (t)
 t.test(
   'below the panic threshold, ejected nodes are used rather than too few others',
   async (t) => {
-    const eager = { consecutiveGatewayErrors: 1, maxEjectionPercent: 100 }
-    const outlier = { ...DEFAULT_POLICIES.outlier, ...eager }
+    const firstFailure = { consecutiveGatewayErrors: 1, maxEjectionPercent: 100 }
+    const outlier = { ...DEFAULT_POLICIES.outlier, ...firstFailure }
     const policies = { ...DEFAULT_POLICIES, outlier }
     const upstream = makeUpstream([1, 1, 1], { nowMs: () => 0, policies })
     const [a, b, c] = upstream.nodes as [UpstreamNode, UpstreamNode, UpstreamNode]

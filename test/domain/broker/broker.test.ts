@@ -213,11 +213,11 @@ t.test('applies the slow-consumer policy of each subscription', async (t) => {
   })
   const received: Record<string, string[]> = {}
   const ends: GatewayError[] = []
-  const leaves: Record<string, Unsubscribe> = {}
+  const unsubscribes: Record<string, Unsubscribe> = {}
   for (const whenSlow of [undefined, ...WHEN_SLOW]) {
     const texts: string[] = []
     received[String(whenSlow)] = texts
-    leaves[String(whenSlow)] = await broker.subscribe(
+    unsubscribes[String(whenSlow)] = await broker.subscribe(
       'orders',
       ({ body }) => {
         texts.push(Buffer.from(body).toString())
@@ -245,7 +245,7 @@ t.test('applies the slow-consumer policy of each subscription', async (t) => {
   publish(['5'])
   while (received['drop-new']!.length < 3) await turn()
   t.same(received['end'], [], 'the subscription has ended')
-  await leaves['end']!()
+  await unsubscribes['end']!()
   t.equal(broker.dropped, 9)
 })
 

@@ -9,7 +9,7 @@ function toMessage(text: string): Message {
   return { headers: {}, body: Buffer.from(text) }
 }
 
-async function until(holds: () => boolean): Promise<void> {
+async function waitUntil(holds: () => boolean): Promise<void> {
   while (!holds()) await turn()
 }
 
@@ -20,7 +20,7 @@ t.test('never calls a subscriber on the stack of a publisher', async (t) => {
   })
   push(toMessage('1'))
   t.same(received, [])
-  await until(() => received.length > 0)
+  await waitUntil(() => received.length > 0)
   t.same(received, ['1'])
 })
 
@@ -33,7 +33,7 @@ t.test('delivers messages in order, one at a time', async (t) => {
     if (body.toString() === '2') push(toMessage('4'))
   })
   for (const text of ['1', '2', '3']) push(toMessage(text))
-  await until(() => log.length === 8)
+  await waitUntil(() => log.length === 8)
   t.same(
     log,
     ['1', '2', '3', '4'].flatMap((text) => [`begin ${text}`, `end ${text}`]),
@@ -52,15 +52,15 @@ t.test('bounds pending bytes including headers, and still passes a long message'
   )
   delivery.push(toMessage('x'.repeat(500)))
   delivery.push(toMessage('x'))
-  await until(() => received.length === 1)
+  await waitUntil(() => received.length === 1)
   delivery.push({ headers: { a: 'x'.repeat(59) }, body: new Uint8Array(20) })
   delivery.push(toMessage('x'.repeat(21)))
   delivery.push(toMessage('x'.repeat(20)))
   delivery.push(toMessage('x'))
-  await until(() => received.length === 3)
+  await waitUntil(() => received.length === 3)
   t.same(received, [500, 20, 20])
   t.equal(delivery.dropped, 3)
-  await until(() => drops.length === 3)
+  await waitUntil(() => drops.length === 3)
   t.same(
     drops,
     [1, 1, 1],
@@ -105,7 +105,7 @@ t.test('delivers nothing after close and reports earlier drops', async (t) => {
     { maxWaiting: 2, onDrop: (_, count) => drops.push(count) },
   )
   for (const text of ['1', '2', '3', '4', '5']) delivery.push(toMessage(text))
-  await until(() => received.length > 0)
+  await waitUntil(() => received.length > 0)
   delivery.push(toMessage('6'))
   delivery.close()
   await turn()
@@ -127,7 +127,7 @@ t.test('emits process warnings for drops and errors without a callback', async (
   delivery.push(toMessage('1'))
   delivery.push(toMessage('2'))
   const events: string[] = []
-  await until(() => {
+  await waitUntil(() => {
     for (const { args } of warnings()) events.push(String(args[0]))
     return events.length >= 2
   })
@@ -158,17 +158,17 @@ t.test('with whenSlow: drop-old the oldest messages are dropped', async (t) => {
     },
   )
   delivery.push(toMessage('0'))
-  await until(() => received.length === 1)
+  await waitUntil(() => received.length === 1)
   for (const text of ['1', '2', '3', '4', '5']) delivery.push(toMessage(text))
   delivery.push(toMessage('123456789'))
   t.equal(delivery.dropped, 4)
   t.same(drops, [1])
   release()
-  await until(() => drops.length === 2)
+  await waitUntil(() => drops.length === 2)
   t.same(received, ['0', '5', '123456789'])
   t.same(drops, [1, 3])
   delivery.push(toMessage('x'.repeat(50)))
-  await until(() => received.length === 4)
+  await waitUntil(() => received.length === 4)
   t.equal(delivery.dropped, 4, 'a single message is accepted at any length')
 })
 
@@ -187,7 +187,7 @@ t.test('with whenSlow: end a slow subscriber is disconnected', async (t) => {
     },
   )
   for (const text of ['1', '2']) delivery.push(toMessage(text))
-  await until(() => received.length === 2)
+  await waitUntil(() => received.length === 2)
   for (const text of ['3', '4', '5', '6']) delivery.push(toMessage(text))
   await turn()
   await turn()
@@ -205,7 +205,7 @@ t.test('reports the drops of a subscriber that stays slow', async (t) => {
   })
   for (let i = 0; i < 100; i++) delivery.push(toMessage('x'))
   t.same(drops, [1])
-  await until(() => drops.length === 2)
+  await waitUntil(() => drops.length === 2)
   t.same(drops, [1, 98], 'one message is queued')
   delivery.close()
 })

@@ -10,19 +10,19 @@ function open(t: Test, options: Partial<ConsumerOptions> = {}) {
   const errors: unknown[] = []
   const state = { ackFailure: undefined as Error | undefined, buryFailure: undefined as unknown }
   let onDelivery: () => void = () => {}
-  let isLeft = false
+  let hasLeft = false
   const consumer = createConsumer(
     {
       async pull(limit, maxBytes) {
         pulls.push({ limit, maxBytes })
-        while (available.length === 0 && !isLeft)
+        while (available.length === 0 && !hasLeft)
           await new Promise<void>((resolve) => {
             onDelivery = resolve
           })
-        return isLeft ? [] : available.splice(0, limit)
+        return hasLeft ? [] : available.splice(0, limit)
       },
       leave() {
-        isLeft = true
+        hasLeft = true
         calls.push('left')
         onDelivery()
       },

@@ -17,9 +17,9 @@ const DELIVERY: EventDelivery = {
 }
 
 t.test('a dead letter contains the event and its origin', (t) => {
-  const letter = toDeadLetter(TOPIC, 'billing', DELIVERY, 'nack', 1_800_000_000_000)
-  t.strictSame(letter, {
-    id: letter.id,
+  const deadLetter = toDeadLetter(TOPIC, 'billing', DELIVERY, 'nack', 1_800_000_000_000)
+  t.strictSame(deadLetter, {
+    id: deadLetter.id,
     timestampMs: 1_800_000_000_000,
     payload: DELIVERY.event.payload,
     metadata: {
@@ -42,11 +42,11 @@ t.test('a dead letter contains the event and its origin', (t) => {
 })
 
 t.test('a dead letter has a stable id for an event and group', (t) => {
-  const idOf = (group: string | undefined, now = 5) =>
+  const getId = (group: string | undefined, now = 5) =>
     toDeadLetter(TOPIC, group, DELIVERY, 'nack', now).id
-  t.match(idOf('a'), /^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
-  t.equal(idOf('a'), idOf('a', 6))
-  t.equal(new Set([idOf('a'), idOf('b'), idOf(undefined), DELIVERY.event.id]).size, 4)
+  t.match(getId('a'), /^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
+  t.equal(getId('a'), getId('a', 6))
+  t.equal(new Set([getId('a'), getId('b'), getId(undefined), DELIVERY.event.id]).size, 4)
   t.end()
 })
 

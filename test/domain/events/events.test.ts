@@ -22,7 +22,7 @@ function open(t: Test, options: EventsOptions = {}, adapter: Partial<EventsAdapt
 const publish = (events: Events, more: object = {}, topic = TOPIC) =>
   events.publish(topic, { payload: PAYLOAD, ...more })
 
-async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+async function waitUntil(holds: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 1))
 }
 
@@ -153,7 +153,7 @@ t.test('stops counting a topic without events and groups', async (t) => {
   await publish(events)
   const other = { ...TOPIC, topic: 'other' }
   clock.ms += 1999
-  await until(async () => (await events.listTopics())[0]?.first === 2)
+  await waitUntil(async () => (await events.listTopics())[0]?.first === 2)
   await t.rejects(publish(events, {}, other), { code: 429 })
   clock.ms++
   const isAdmitted = () =>
@@ -161,7 +161,7 @@ t.test('stops counting a topic without events and groups', async (t) => {
       () => true,
       () => false,
     )
-  await until(isAdmitted)
+  await waitUntil(isAdmitted)
   t.match(await events.listTopics(), [other])
 })
 
@@ -183,14 +183,14 @@ t.test('applies retention per topic', async (t) => {
   for (const topic of topics) for (let i = 0; i < 3; i++) await publish(events, {}, topic)
   const retained = async () =>
     (await events.listTopics()).map(({ topic, first, last }) => `${topic} ${last - first + 1}`)
-  await until(async () => (await retained())[2] === 'small 1')
+  await waitUntil(async () => (await retained())[2] === 'small 1')
   t.strictSame(await retained(), ['long 3', 'orders 3', 'small 1'])
   clock.ms += 1000
-  await until(async () => (await retained())[1] === 'orders 0')
+  await waitUntil(async () => (await retained())[1] === 'orders 0')
   t.strictSame(await retained(), ['long 3', 'orders 0', 'small 0'])
   t.equal((await publish(events)).sequence, 4, 'sequences continue')
   clock.ms += 4000
-  await until(async () => (await retained())[0] === 'long 0')
+  await waitUntil(async () => (await retained())[0] === 'long 0')
 })
 
 t.test(
@@ -206,9 +206,9 @@ t.test(
     t.strictSame((await events.read(dead)).events, [])
     await consumer.next()
     await consumer.nack(id, 0)
-    const { events: letters } = await events.read(dead)
-    t.equal(letters.length, 1)
-    t.match(letters[0]!.metadata, {
+    const { events: deadLetters } = await events.read(dead)
+    t.equal(deadLetters.length, 1)
+    t.match(deadLetters[0]!.metadata, {
       a: 'b',
       'dead-topic': 'orders',
       'dead-group': 'g',
@@ -216,7 +216,7 @@ t.test(
       'dead-attempts': '2',
       'dead-reason': 'nack',
     })
-    t.equal(Buffer.from(letters[0]!.payload).toString(), 'payload')
+    t.equal(Buffer.from(deadLetters[0]!.payload).toString(), 'payload')
     t.same(await memory.listGroups!(TOPIC), [{ name: 'g', acked: 1, pending: 0 }])
   },
 )
@@ -243,10 +243,12 @@ t.test('retains an event that cannot be dead-lettered', async (t) => {
   await t.rejects(async () => consumer.nack(id, 0), { code: 507 })
   const next = consumer.next()
   const alive = setInterval(() => {}, 1000)
-  await until(() => expectRejected > 2)
+  await waitUntil(() => expectRejected > 2)
   t.pass('retried after the acknowledgement timeout')
   isFull = false
-  await until(async () => (await events.read({ ...TOPIC, topic: 'orders.dead' })).events.length > 0)
+  await waitUntil(
+    async () => (await events.read({ ...TOPIC, topic: 'orders.dead' })).events.length > 0,
+  )
   clearInterval(alive)
   t.match(await memory.listGroups!(TOPIC), [{ acked: 1 }])
   await consumer.leave()

@@ -67,14 +67,14 @@ t.test('shortens a page with long payloads and metadata to the size of a message
 t.test('yields to the event loop while skipping events by time', async (t) => {
   const adapter = await open(50_000, (i) => (i === 0 ? 1e9 : i))
   let ticks = 0
-  let isOver = false
+  let hasEnded = false
   const count = (): void => {
     ticks++
-    if (!isOver) setImmediate(count)
+    if (!hasEnded) setImmediate(count)
   }
   setImmediate(count)
   const { events } = await readEvents(adapter, TOPIC, { sequence: 2, sinceMs: 1e8 })
-  isOver = true
+  hasEnded = true
   t.equal(events.length, 0)
   t.ok(ticks >= 40, String(ticks))
 })

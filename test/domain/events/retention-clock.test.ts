@@ -111,8 +111,8 @@ t.test('deletes no events after a start with a wrong clock', async (t) => {
   })
   const errors: unknown[] = []
   /** A server that checks for expired events continuously. */
-  const start = (aheadMs: number, onCheck: () => void) => {
-    Date.now = () => now() + aheadMs
+  const start = (offsetMs: number, onCheck: () => void) => {
+    Date.now = () => now() + offsetMs
     const adapter = createLmdbEvents({ folder })
     const counted: EventsAdapter = {
       ...adapter,
@@ -123,11 +123,11 @@ t.test('deletes no events after a start with a wrong clock', async (t) => {
     }
     return createEvents(counted, { retainMs: 1, onError: (error) => errors.push(error) })
   }
-  const run = async (aheadMs: number): Promise<number> => {
-    let looks = 0
-    const events = start(aheadMs, () => looks++)
+  const run = async (offsetMs: number): Promise<number> => {
+    let checks = 0
+    const events = start(offsetMs, () => checks++)
     await events.publish(topic, { payload: Buffer.from('1') })
-    await eventually(async () => looks > 2)
+    await eventually(async () => checks > 2)
     const page = await events.read(topic)
     await events.close()
     return page.events.length

@@ -14,7 +14,7 @@ const toState = (topic: string): TopicState => ({
 function open(t: { teardown: (stop: () => unknown) => void }, topics: string[], rounds = 0) {
   const calls: { topic: string; retention: EventRetention; nowMs: number }[] = []
   const errors: unknown[] = []
-  const learnt: string[][] = []
+  const updates: string[][] = []
   const state = { failure: undefined as Error | undefined, rounds }
   const adapter = {
     listTopics: () => topics.map(toState),
@@ -28,30 +28,30 @@ function open(t: { teardown: (stop: () => unknown) => void }, topics: string[], 
     everyMs: 1,
     nowMs: () => 5,
     retentionOf: ({ topic }) => ({ maxAgeMs: topic.length, maxBytes: 7 }),
-    onTopics: (found) => learnt.push(found.map(({ topic }) => topic)),
+    onTopics: (found) => updates.push(found.map(({ topic }) => topic)),
     onError: (error) => errors.push(error),
   })
   t.teardown(retainer.stop)
-  return { retainer, calls, errors, learnt, state }
+  return { retainer, calls, errors, updates, state }
 }
 
-async function until(holds: () => boolean): Promise<void> {
+async function waitUntil(holds: () => boolean): Promise<void> {
   while (!holds()) await new Promise((resolve) => setTimeout(resolve, 1))
 }
 
 t.test('applies the limits of every topic periodically', async (t) => {
-  const { calls, learnt } = open(t, ['a', 'bcd'])
-  await until(() => calls.length >= 4)
+  const { calls, updates } = open(t, ['a', 'bcd'])
+  await waitUntil(() => calls.length >= 4)
   t.strictSame(calls.slice(0, 2), [
     { topic: 'a', retention: { maxAgeMs: 1, maxBytes: 7 }, nowMs: 5 },
     { topic: 'bcd', retention: { maxAgeMs: 3, maxBytes: 7 }, nowMs: 5 },
   ])
-  t.strictSame(learnt[0], ['a', 'bcd'])
+  t.strictSame(updates[0], ['a', 'bcd'])
 })
 
 t.test('continues immediately with a topic that has more to remove', async (t) => {
   const { calls } = open(t, ['a', 'b'], 3)
-  await until(() => calls.length >= 5)
+  await waitUntil(() => calls.length >= 5)
   t.strictSame(
     calls.slice(0, 5).map(({ topic }) => topic),
     ['a', 'a', 'a', 'a', 'b'],
@@ -67,12 +67,12 @@ t.test('applies limits to a new topic before the next interval', async (t) => {
 t.test('reports a failure once until it succeeds again', async (t) => {
   const { errors, state, calls } = open(t, ['a'])
   state.failure = new Error('unavailable')
-  await until(() => errors.length === 1)
+  await waitUntil(() => errors.length === 1)
   const before = calls.length
   state.failure = undefined
-  await until(() => calls.length > before)
+  await waitUntil(() => calls.length > before)
   state.failure = new Error('again')
-  await until(() => errors.length === 2)
+  await waitUntil(() => errors.length === 2)
   t.strictSame(
     errors.map((error) => (error as Error).message),
     ['unavailable', 'again'],
@@ -81,11 +81,11 @@ t.test('reports a failure once until it succeeds again', async (t) => {
 
 t.test('removes nothing after stop', async (t) => {
   const { retainer, calls } = open(t, ['a'], Number.POSITIVE_INFINITY)
-  await until(() => calls.length > 2)
+  await waitUntil(() => calls.length > 2)
   await retainer.stop()
   const { length } = calls
   // Waits for several rounds of another retention.
   const other = open(t, ['b'])
-  await until(() => other.calls.length >= 5)
+  await waitUntil(() => other.calls.length >= 5)
   t.equal(calls.length, length)
 })

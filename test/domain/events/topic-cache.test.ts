@@ -8,9 +8,9 @@ const toState = (topic: string): TopicState => ({ ...toTopic(topic), first: 1, l
 const LIMITS = { maxTopics: 2, maxAllTopics: 100 }
 
 t.test('looks up an existing topic once and limits new topics of a namespace', async (t) => {
-  let looked = 0
+  let reads = 0
   const listTopics = () => {
-    looked++
+    reads++
     return [toState('a')]
   }
   const known = createTopicCache({ listTopics }, LIMITS)
@@ -24,7 +24,7 @@ t.test('looks up an existing topic once and limits new topics of a namespace', a
     message: 'limit of 2 topics of namespace mx reached',
   })
   t.equal(await known.admit(toTopic('c', 'other')), true, 'other namespaces have their own limit')
-  t.equal(looked, 1)
+  t.equal(reads, 1)
 })
 
 t.test('limits topics of all namespaces combined', async (t) => {

@@ -4,7 +4,7 @@ import { mountSmallDisk } from '../../fixtures/small-disk.ts'
 import { makeTempFolder } from '../../fixtures/temp-folder.ts'
 
 const MAP_FULL = Object.assign(new Error('map full'), { code: -30792 })
-const NO_ROOM = Object.assign(new Error('no space left'), { code: 28 })
+const DISK_FULL = Object.assign(new Error('no space left'), { code: 28 })
 const BROKEN = Object.assign(new Error('input/output error'), { code: 5 })
 
 function open(folder: string) {
@@ -62,7 +62,7 @@ t.test('treats a nearly full disk as full', (t) => {
   const disk = mountSmallDisk(t, 8)
   if (disk !== undefined) {
     const { onFailure, onSuccess, messages: events, clock } = open(disk.folder)
-    onFailure(NO_ROOM)
+    onFailure(DISK_FULL)
     clock.nowMs = 60_000
     onSuccess()
     t.equal(events.length, 1)
@@ -78,11 +78,11 @@ t.test('does not retry a write immediately unless there is more space', (t) => {
   if (disk !== undefined) {
     const { onFailure, findReason, clock } = open(disk.folder)
     t.equal(findReason(), undefined)
-    onFailure(NO_ROOM)
-    t.equal(findReason(), NO_ROOM)
+    onFailure(DISK_FULL)
+    t.equal(findReason(), DISK_FULL)
     clock.nowMs = 2000
     t.equal(findReason(), undefined, 'retried after a pause')
-    onFailure(NO_ROOM)
+    onFailure(DISK_FULL)
     disk.resize(9)
     t.equal(findReason(), undefined, 'retried with more space')
     onFailure(BROKEN)

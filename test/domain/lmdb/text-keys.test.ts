@@ -48,7 +48,7 @@ t.test('finds keys of any length in byte order', async (t) => {
   for (const [index, key] of sorted.entries()) {
     const [result] = records.getKeys({ start: key, end: '\u{10ffff}', limit: 1 })
     t.equal(result, key)
-    const behind = [...records.getKeys({ start: '\u0001', end: key })]
-    t.equal(behind.length, index)
+    const following = [...records.getKeys({ start: '\u0001', end: key })]
+    t.equal(following.length, index)
   }
 })

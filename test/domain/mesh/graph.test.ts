@@ -12,9 +12,9 @@ function open(peers: Readonly<Record<string, string>>): RouteTable {
     formatServer({ address: `mx://${id}:1`, peers: peers[id]!.split('') })
   table.setLocal(toServerKey('a'), toEntry('a'))
   table.setLocal('greeter', '[]')
-  const ways: Record<string, string> = { b: 'b', c: 'bc', d: 'bd' }
-  for (const [id, way] of Object.entries(ways)) {
-    const path = way.split('')
+  const expectedPaths: Record<string, string> = { b: 'b', c: 'bc', d: 'bd' }
+  for (const [id, expectedPath] of Object.entries(expectedPaths)) {
+    const path = expectedPath.split('')
     if (peers[id] !== undefined)
       table.applyRoute('b', toServerKey(id), { path, metric: path.length, entry: toEntry(id) })
   }

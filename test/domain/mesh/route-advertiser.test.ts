@@ -13,18 +13,18 @@ import { toRuns } from '../../fixtures/property-runs.ts'
 const ALL = Number.POSITIVE_INFINITY
 
 /** Opens a table with an advertiser for its peer p. */
-function open(own: Readonly<Record<string, string>> = {}) {
+function open(services: Readonly<Record<string, string>> = {}) {
   const table = createRouteTable({ id: 'a', onChange: (key) => advertiser.mark(key) })
   let tooMuch = 0
   const create = () => createRouteAdvertiser({ table, peer: 'p', onTooMuch: () => tooMuch++ })
   let advertiser = create()
-  for (const [key, entry] of Object.entries(own)) table.setLocal(key, entry)
+  for (const [key, entry] of Object.entries(services)) table.setLocal(key, entry)
   advertiser = create()
   return {
     table,
     advertiser,
     tooMuch: () => tooMuch,
-    take: (maxBytes = ALL) => advertiser.take(maxBytes).map(toText),
+    takeMessages: (maxBytes = ALL) => advertiser.take(maxBytes).map(toText),
   }
 }
 
@@ -34,50 +34,53 @@ const toText = ({ key, advertised }: RouteUpdate): string =>
     : `${key} ${advertised.path.join('')} ${advertised.metric} ${advertised.entry}`
 
 t.test('sends all routes to a new peer, and then changes', (t) => {
-  const { table, advertiser, take } = open({ x: '1', y: '2' })
+  const { table, advertiser, takeMessages } = open({ x: '1', y: '2' })
   t.ok(advertiser.isPending())
-  t.strictSame(take(), ['x a 0 1', 'y a 0 2'])
+  t.strictSame(takeMessages(), ['x a 0 1', 'y a 0 2'])
   t.notOk(advertiser.isPending())
-  t.strictSame(take(), [])
+  t.strictSame(takeMessages(), [])
   table.setPeer('b', 3)
   table.applyRoute('b', 'z', { path: ['b'], metric: 0, entry: '3' })
   table.setLocal('x', undefined)
-  t.strictSame(take(), ['z ab 3 3', 'x gone'])
+  t.strictSame(takeMessages(), ['z ab 3 3', 'x gone'])
   t.end()
 })
 
 t.test('sends servers before their services, and withdraws them afterwards', (t) => {
-  const { table, take } = open({ '@a': '1', s: '2' })
-  t.strictSame(take(), ['s a 0 2', '@a a 0 1'])
+  const { table, takeMessages } = open({ '@a': '1', s: '2' })
+  t.strictSame(takeMessages(), ['s a 0 2', '@a a 0 1'])
   table.setLocal('s', undefined)
   table.setLocal('@a', undefined)
-  t.strictSame(take(1), ['@a gone'])
-  t.strictSame(take(), ['s gone'])
+  t.strictSame(takeMessages(1), ['@a gone'])
+  t.strictSame(takeMessages(), ['s gone'])
   t.end()
 })
 
 t.test('sends the latest state of each destination', (t) => {
-  const { table, take } = open({ x: '1' })
+  const { table, takeMessages } = open({ x: '1' })
   table.setLocal('x', '2')
   table.setLocal('y', '1')
   table.setLocal('y', undefined)
-  t.strictSame(take(), ['x a 0 2'], 'a destination never sent is not withdrawn')
+  t.strictSame(takeMessages(), ['x a 0 2'], 'a destination never sent is not withdrawn')
   t.end()
 })
 
 t.test('sends no route to a peer that is part of it', (t) => {
-  const { table, take } = open()
+  const { table, takeMessages } = open()
   table.setPeer('b', 1)
   table.applyRoute('b', 'x', { path: ['b'], metric: 0, entry: '1' })
-  t.strictSame(take(), ['x ab 1 1'])
+  t.strictSame(takeMessages(), ['x ab 1 1'])
   table.applyRoute('b', 'x', { path: ['b', 'p'], metric: 1, entry: '1' })
-  t.strictSame(take(), ['x gone'])
+  t.strictSame(takeMessages(), ['x gone'])
   t.end()
 })
 
 t.test('splits updates into messages of at least one entry', (t) => {
-  const { take } = open({ x: 'x'.repeat(5000), y: 'y'.repeat(5000), z: 'z' })
-  t.strictSame([take(1).length, take(9000).length, take().length], [1, 2, 0])
+  const { takeMessages } = open({ x: 'x'.repeat(5000), y: 'y'.repeat(5000), z: 'z' })
+  t.strictSame(
+    [takeMessages(1).length, takeMessages(9000).length, takeMessages().length],
+    [1, 2, 0],
+  )
   t.end()
 })
 
@@ -85,21 +88,21 @@ t.test('respects the limits of a peer and sends the rest once there is room', (t
   const many = Object.fromEntries(
     Array.from({ length: MAX_DESTINATIONS }, (_, i) => [`s${i}`, '1']),
   )
-  const { table, take, tooMuch } = open(many)
-  t.equal(take().length, MAX_DESTINATIONS)
+  const { table, takeMessages, tooMuch } = open(many)
+  t.equal(takeMessages().length, MAX_DESTINATIONS)
   t.equal(tooMuch(), 0)
   table.setLocal('late', '2')
-  t.strictSame(take(), [])
+  t.strictSame(takeMessages(), [])
   t.equal(tooMuch(), 1)
   table.setLocal('s1', '3')
   table.setLocal('s2', undefined)
-  t.strictSame(take(), ['s1 a 0 3', 's2 gone', 'late a 0 2'])
+  t.strictSame(takeMessages(), ['s1 a 0 3', 's2 gone', 'late a 0 2'])
   const big = 'x'.repeat(MAX_ADVERTISED_BYTES / 2)
   table.setLocal('big', big)
-  t.strictSame(take(), [])
+  t.strictSame(takeMessages(), [])
   for (const key of ['s3', 's4']) table.setLocal(key, big)
   t.strictSame(
-    take().map((text) => text.slice(0, 9)),
+    takeMessages().map((text) => text.slice(0, 9)),
     ['s3 a 0 xx', 's4 gone'],
     'an entry that became too long is withdrawn',
   )
@@ -111,8 +114,8 @@ t.test('reserves room for servers', (t) => {
   const many = Object.fromEntries(
     Array.from({ length: MAX_DESTINATIONS }, (_, i) => [`s${i}`, '1']),
   )
-  const { take } = open({ ...many, '@a': '1' })
-  const events = take()
+  const { takeMessages } = open({ ...many, '@a': '1' })
+  const events = takeMessages()
   t.equal(events.length, MAX_DESTINATIONS)
   t.equal(events.at(-1), '@a a 0 1')
   t.end()

@@ -16,7 +16,7 @@ function open(maxHops?: number) {
 }
 
 const to = (path: string, metric = 0, entry = 'x') => ({ path: path.split(''), metric, entry })
-const wayTo = (table: RouteTable, key = 's') => {
+const findRoute = (table: RouteTable, key = 's') => {
   const route = table.find(key)
   return route && `${route.path.join('')} ${route.metric}`
 }
@@ -24,15 +24,15 @@ const wayTo = (table: RouteTable, key = 's') => {
 t.test('uses the cheapest route, including the cost of the link', (t) => {
   const { table } = open()
   table.applyRoute('d', 's', to('dx'))
-  t.equal(wayTo(table), 'dx 5')
+  t.equal(findRoute(table), 'dx 5')
   table.applyRoute('b', 's', to('byx', 3))
-  t.equal(wayTo(table), 'byx 4')
+  t.equal(findRoute(table), 'byx 4')
   table.setPeer('b', 9)
-  t.equal(wayTo(table), 'dx 5')
+  t.equal(findRoute(table), 'dx 5')
   table.applyRoute('d', 's', undefined)
-  t.equal(wayTo(table), 'byx 12')
+  t.equal(findRoute(table), 'byx 12')
   table.removePeer('b')
-  t.equal(wayTo(table), undefined)
+  t.equal(findRoute(table), undefined)
   t.end()
 })
 
@@ -50,10 +50,10 @@ t.test('uses all routes of equal cost and advertises the shortest', (t) => {
   table.applyRoute('b', 's', to('byx', 3))
   table.applyRoute('c', 's', to('cx', 3, 'y'))
   table.applyRoute('d', 's', to('dx', 3))
-  const { path, entry, ways } = table.find('s')!
+  const { path, entry, ways: routes } = table.find('s')!
   t.strictSame([path, entry], [['c', 'x'], 'y'])
   t.strictSame(
-    ways.map(({ path }) => path.join('')),
+    routes.map(({ path }) => path.join('')),
     ['cx', 'byx'],
   )
   t.strictSame(
@@ -69,7 +69,7 @@ t.test('ignores a route through this server', (t) => {
   table.applyRoute('b', 's', to('bx'))
   t.strictSame(changed(), ['s'])
   table.applyRoute('b', 's', to('bax', 2))
-  t.equal(wayTo(table), undefined)
+  t.equal(findRoute(table), undefined)
   table.applyRoute('c', 's', to('ca'))
   t.strictSame(changed(), ['s'], 'an unusable route is not a change')
   t.end()
@@ -82,7 +82,7 @@ t.test('does not advertise a route through the receiver or over the hop limit', 
   t.equal(table.advertise('s', 'c'), undefined)
   t.strictSame(table.advertise('s', 'd')?.path, ['a', 'b', 'c'])
   table.applyRoute('b', 's', to('bxy'))
-  t.equal(wayTo(table), 'bxy 1', 'the route is usable locally')
+  t.equal(findRoute(table), 'bxy 1', 'the route is usable locally')
   t.equal(table.advertise('s', 'd'), undefined)
   t.end()
 })
@@ -91,13 +91,13 @@ t.test('advertises local destinations, which take precedence', (t) => {
   const { table, changed } = open()
   table.applyRoute('b', 's', to('bx'))
   table.setLocal('s', 'mine')
-  t.equal(wayTo(table), undefined)
+  t.equal(findRoute(table), undefined)
   t.strictSame(table.advertise('s', 'b'), { path: ['a'], metric: 0, entry: 'mine' })
   table.applyRoute('b', 's', to('bx', 0, 'news'))
   t.strictSame(changed(), ['s', 's'], 'a remote update is not a change')
   table.setLocal('s', null)
   t.equal(table.advertise('s', 'd'), undefined, 'remote routes are not advertised')
-  t.equal(wayTo(table), undefined)
+  t.equal(findRoute(table), undefined)
   table.setLocal('s', undefined)
   t.equal(table.find('s')?.entry, 'news')
   table.setLocal('s', undefined)
@@ -134,8 +134,8 @@ interface Context {
 
 const SERVERS = 6
 const SERVICES = ['s', 't']
-const nameOf = (server: number): string => `n${server}`
-const linkOf = (from: number, to: number): string => `${from}>${to}`
+const getName = (server: number): string => `n${server}`
+const getLink = (from: number, to: number): string => `${from}>${to}`
 
 function createContext(): Context {
   const context: Context = {
@@ -149,31 +149,31 @@ function createContext(): Context {
     const onChange = (key: string): void => {
       for (let other = 0; other < SERVERS; other++) send(context, server, other, key)
     }
-    context.tables.push(createRouteTable({ id: nameOf(server), onChange }))
+    context.tables.push(createRouteTable({ id: getName(server), onChange }))
   }
   return context
 }
 
 /** Queues the current route for a linked server. */
 function send(context: Context, from: number, to: number, key: string): void {
-  const link = linkOf(to, from)
+  const link = getLink(to, from)
   if (!context.links.has(link)) return
-  const result = context.tables[from]!.advertise(key, nameOf(to))
-  context.mail.get(link)!.push(() => context.tables[to]!.applyRoute(nameOf(from), key, result))
+  const result = context.tables[from]!.advertise(key, getName(to))
+  context.mail.get(link)!.push(() => context.tables[to]!.applyRoute(getName(from), key, result))
 }
 
 /** Opens or closes the link from `from` to `to`; messages in flight are lost. */
 function toggle(context: Context, to: number, from: number): void {
-  const link = linkOf(to, from)
+  const link = getLink(to, from)
   context.mail.set(link, [])
-  if (context.links.delete(link)) return context.tables[to]!.removePeer(nameOf(from))
+  if (context.links.delete(link)) return context.tables[to]!.removePeer(getName(from))
   context.links.add(link)
-  context.tables[to]!.setPeer(nameOf(from), context.costs.get(link) ?? 1)
+  context.tables[to]!.setPeer(getName(from), context.costs.get(link) ?? 1)
   for (const key of SERVICES) send(context, from, to, key)
 }
 
 function deliver(context: Context, pick: number): boolean {
-  const pending = [...context.mail.values()].filter((letters) => letters.length > 0)
+  const pending = [...context.mail.values()].filter((messages) => messages.length > 0)
   if (pending.length === 0) return false
   pending[pick % pending.length]!.shift()!()
   return true
@@ -184,7 +184,7 @@ function assertNoCircles({ tables }: Context): void {
   for (const [server, table] of tables.entries())
     for (const key of SERVICES)
       for (const { path } of table.list(key)) {
-        if (path.includes(nameOf(server))) throw new Error('a route leads through its own server')
+        if (path.includes(getName(server))) throw new Error('a route leads through its own server')
         if (new Set(path).size < path.length) throw new Error('a route contains a loop')
       }
 }
@@ -243,19 +243,19 @@ t.test('routes are cheapest and free of loops under random changes', (t) => {
             tables[a]!.setLocal(key, has ? undefined : `of ${a}`)
           } else if (a === b) continue
           else if (kind === 'cost') {
-            const cost = ((costs.get(linkOf(a, b)) ?? 1) % 7) + 1
-            costs.set(linkOf(a, b), cost)
-            if (links.has(linkOf(a, b))) tables[a]!.setPeer(nameOf(b), cost)
+            const cost = ((costs.get(getLink(a, b)) ?? 1) % 7) + 1
+            costs.set(getLink(a, b), cost)
+            if (links.has(getLink(a, b))) tables[a]!.setPeer(getName(b), cost)
           } else {
             toggle(context, a, b)
-            if (kind === 'link' && links.has(linkOf(a, b)) !== links.has(linkOf(b, a)))
+            if (kind === 'link' && links.has(getLink(a, b)) !== links.has(getLink(b, a)))
               toggle(context, b, a)
           }
           assertNoCircles(context)
         }
-        let letters = 0
+        let messageCount = 0
         while (deliver(context, picks.next().value)) {
-          if (++letters > 100_000) throw new Error('the routes do not converge')
+          if (++messageCount > 100_000) throw new Error('the routes do not converge')
           assertNoCircles(context)
         }
         assertCheapest(context)

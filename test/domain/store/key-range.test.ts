@@ -4,7 +4,7 @@ import { compareKeys } from '../../../domain/store/compare-keys.ts'
 import { type KeyRange, skipTo, toKeyRange } from '../../../domain/store/key-range.ts'
 import { toRuns } from '../../fixtures/property-runs.ts'
 
-function isIn(key: string, { from, to }: KeyRange): boolean {
+function isInRange(key: string, { from, to }: KeyRange): boolean {
   return (
     (from === undefined || compareKeys(key, from) >= 0) &&
     (to === undefined || compareKeys(key, to) < 0)
@@ -18,7 +18,7 @@ t.test('a prefix range contains exactly the keys with the prefix', async () => {
     fc.property(
       text,
       text,
-      (prefix, key) => isIn(key, toKeyRange({ prefix })) === key.startsWith(prefix),
+      (prefix, key) => isInRange(key, toKeyRange({ prefix })) === key.startsWith(prefix),
     ),
     { numRuns: toRuns(20_000) },
   )

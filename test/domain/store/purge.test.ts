@@ -2,14 +2,14 @@ import t from 'tap'
 import type { StoreAdapter, StoreKey } from '../../../core/contracts/store.ts'
 import { startPurge } from '../../../domain/store/purge.ts'
 
-const PLACE: StoreKey = { table: { database: 'mx', table: 'things' }, key: 'a' }
+const STORE_KEY: StoreKey = { table: { database: 'mx', table: 'things' }, key: 'a' }
 
 /** Purge results of an adapter in order; the last one is repeated, and errors are thrown. */
 function open(answers: readonly (readonly StoreKey[] | Error)[]) {
-  const seen = { calls: 0, purged: 0, errors: 0 }
+  const counts = { calls: 0, purged: 0, errors: 0 }
   const adapter = {
     purge: () => {
-      const response = answers[Math.min(seen.calls++, answers.length - 1)]!
+      const response = answers[Math.min(counts.calls++, answers.length - 1)]!
       if (response instanceof Error) throw response
       return response
     },
@@ -17,42 +17,42 @@ function open(answers: readonly (readonly StoreKey[] | Error)[]) {
   const stop = startPurge(adapter, {
     everyMs: 1,
     nowMs: () => 0,
-    onPurged: (places) => {
-      seen.purged += places.length
+    onPurged: (keys) => {
+      counts.purged += keys.length
     },
-    onError: () => seen.errors++,
+    onError: () => counts.errors++,
   })
-  const until = async (holds: () => boolean): Promise<void> => {
+  const waitUntil = async (holds: () => boolean): Promise<void> => {
     while (!holds()) await new Promise((resolve) => setTimeout(resolve, 1))
   }
-  return { seen, stop, until }
+  return { counts, stop, waitUntil }
 }
 
 t.test('purges periodically, and immediately if there is more', async (t) => {
-  const full = Array.from({ length: 1000 }, () => PLACE)
-  const { seen, stop, until } = open([full, full, [PLACE], []])
+  const full = Array.from({ length: 1000 }, () => STORE_KEY)
+  const { counts, stop, waitUntil } = open([full, full, [STORE_KEY], []])
   t.teardown(stop)
-  await until(() => seen.calls >= 5)
-  t.equal(seen.purged, 2001)
+  await waitUntil(() => counts.calls >= 5)
+  t.equal(counts.purged, 2001)
 })
 
 t.test('reports a failure once until it succeeds again', async (t) => {
   const error = new Error('full')
-  const { seen, stop, until } = open([error, error, [], error, error, error, []])
+  const { counts, stop, waitUntil } = open([error, error, [], error, error, error, []])
   t.teardown(stop)
-  await until(() => seen.calls >= 8)
-  t.equal(seen.errors, 2)
+  await waitUntil(() => counts.calls >= 8)
+  t.equal(counts.errors, 2)
 })
 
 t.test('stops after close', async (t) => {
-  const { seen, stop, until } = open([[]])
-  await until(() => seen.calls > 0)
+  const { counts, stop, waitUntil } = open([[]])
+  await waitUntil(() => counts.calls > 0)
   await stop()
-  const { calls } = seen
+  const { calls } = counts
   const other = open([[]])
   t.teardown(other.stop)
-  await until(() => other.seen.calls >= 5)
-  t.equal(seen.calls, calls)
+  await waitUntil(() => other.counts.calls >= 5)
+  t.equal(counts.calls, calls)
 })
 
 t.test('skips adapters that purge themselves', async () => {

@@ -17,12 +17,12 @@ function open(t: Test, options: StoreOptions = {}, adapter: Partial<StoreAdapter
   return { store, clock }
 }
 
-async function write(store: Store, key: string, more: object = {}): Promise<number> {
-  const [version] = await store.commit([{ table: TABLE, key, value: VALUE, ...more }])
+async function write(store: Store, key: string, overrides: object = {}): Promise<number> {
+  const [version] = await store.commit([{ table: TABLE, key, value: VALUE, ...overrides }])
   return version!
 }
 
-async function until(holds: () => boolean): Promise<void> {
+async function waitUntil(holds: () => boolean): Promise<void> {
   while (!holds()) await new Promise((resolve) => setTimeout(resolve, 1))
 }
 
@@ -44,7 +44,7 @@ t.test('deletes and reports expired records in the background', async (t) => {
   await write(store, 'a', { expiresMs: clock.ms + 10 })
   await write(store, 'b')
   clock.ms += 10
-  await until(() => events.length === 3)
+  await waitUntil(() => events.length === 3)
   t.strictSame(
     events.map(({ type, key }) => `${type} ${key}`),
     ['write a', 'write b', 'delete a'],
@@ -128,37 +128,37 @@ t.test(
   'rejects malformed input with 400 and the name of the field, and stores nothing',
   async (t) => {
     const { store } = open(t, { maxValueBytes: 10 })
-    const good = { table: TABLE, key: 'a', value: VALUE }
+    const validWrite = { table: TABLE, key: 'a', value: VALUE }
     const key = /^key must be 1 to 1024 bytes of UTF-8 without NUL, got/
     const rows: [object, RegExp][] = [
-      [{ ...good, key: '' }, key],
-      [{ ...good, key: 'a\0b' }, key],
-      [{ ...good, key: '\ud800' }, key],
-      [{ ...good, key: 'k'.repeat(1025) }, key],
-      [{ ...good, key: 1 }, key],
+      [{ ...validWrite, key: '' }, key],
+      [{ ...validWrite, key: 'a\0b' }, key],
+      [{ ...validWrite, key: '\ud800' }, key],
+      [{ ...validWrite, key: 'k'.repeat(1025) }, key],
+      [{ ...validWrite, key: 1 }, key],
       [
-        { ...good, table: { database: '..', table: 'a' } },
+        { ...validWrite, table: { database: '..', table: 'a' } },
         /^database must be letters.*got "\.\."$/,
       ],
-      [{ ...good, table: { database: 'a', table: '' } }, /^table must be letters.*got ""$/],
-      [{ ...good, table: { database: 'a', table: '__proto__' } }, /^table must be letters/],
-      [{ ...good, value: new Uint8Array(11) }, /^value must be at most 10 bytes, got 11$/],
+      [{ ...validWrite, table: { database: 'a', table: '' } }, /^table must be letters.*got ""$/],
+      [{ ...validWrite, table: { database: 'a', table: '__proto__' } }, /^table must be letters/],
+      [{ ...validWrite, value: new Uint8Array(11) }, /^value must be at most 10 bytes, got 11$/],
       [
-        { ...good, metadata: { a: 'x'.repeat(16 * 1024) } },
+        { ...validWrite, metadata: { a: 'x'.repeat(16 * 1024) } },
         /^metadata must contain only strings, with at most 16384/,
       ],
-      [{ ...good, metadata: { a: 1 } }, /^metadata must contain only strings/],
-      [{ ...good, expiresMs: -1 }, /^expiresMs must be a whole number from 0 to/],
-      [{ ...good, expiresMs: Number.NaN }, /^expiresMs must be/],
-      [{ ...good, expiresMs: 1e16 }, /^expiresMs must be/],
-      [{ ...good, ifVersion: 0.5 }, /^ifVersion must be/],
-      [{ ...good, ifVersion: -1 }, /^ifVersion must be/],
+      [{ ...validWrite, metadata: { a: 1 } }, /^metadata must contain only strings/],
+      [{ ...validWrite, expiresMs: -1 }, /^expiresMs must be a whole number from 0 to/],
+      [{ ...validWrite, expiresMs: Number.NaN }, /^expiresMs must be/],
+      [{ ...validWrite, expiresMs: 1e16 }, /^expiresMs must be/],
+      [{ ...validWrite, ifVersion: 0.5 }, /^ifVersion must be/],
+      [{ ...validWrite, ifVersion: -1 }, /^ifVersion must be/],
     ]
     for (const [invalid, message] of rows) {
-      const writes = [{ ...good, key: 'fine' }, invalid as typeof good]
+      const writes = [{ ...validWrite, key: 'fine' }, invalid as typeof validWrite]
       await t.rejects(store.commit(writes), { code: 400, id: 'store', message }, String(message))
     }
-    await t.rejects(store.commit([good, { ...good }]), {
+    await t.rejects(store.commit([validWrite, { ...validWrite }]), {
       code: 400,
       message: /^keys must be unique, got the duplicate/,
     })
@@ -253,15 +253,15 @@ t.test('reports a failed purge unless the store is unavailable or full', async (
   const errors: unknown[] = []
   const failures = [storeUnavailable(undefined), storeFull(undefined)]
   const broken = new TypeError('broken')
-  let looks = 0
+  let reads = 0
   const purge = async () => {
-    looks++
+    reads++
     const failure = failures.shift()
     if (failure !== undefined) throw failure
-    if (looks === 3) return []
+    if (reads === 3) return []
     throw broken
   }
   open(t, { onError: (error) => errors.push(error) }, { purge })
-  await until(() => looks > 4)
+  await waitUntil(() => reads > 4)
   t.strictSame(errors, [broken])
 })

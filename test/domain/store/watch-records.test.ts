@@ -3,7 +3,7 @@ import { createMemoryStore } from '../../../adapters/store/memory.ts'
 import type { StoreListener } from '../../../core/contracts/store.ts'
 import { createStore, type Store } from '../../../domain/store/store.ts'
 import { watchRecords } from '../../../domain/store/watch-records.ts'
-import { until } from '../../contracts/registry.ts'
+import { waitUntil } from '../../contracts/registry.ts'
 
 const TABLE = { database: 'mx', table: 'things' }
 
@@ -39,10 +39,10 @@ async function open(t: Test) {
   const errors: unknown[] = []
   const options = {
     ...{ store, table: TABLE, prefix: 'a/' },
-    onRecords: (records: ReadonlyMap<string, unknown>, isAll: boolean) =>
+    onRecords: (records: ReadonlyMap<string, unknown>, isComplete: boolean) =>
       void events.push([
         [...records].map(([key, record]) => `${record === undefined ? '-' : ''}${key}`),
-        isAll,
+        isComplete,
       ]),
     onError: (error: unknown) => void errors.push(error),
   }
@@ -55,9 +55,9 @@ t.test('reports all records, then each change', async (t) => {
   t.same(events, [[['a/1'], true]])
   await write(inner, 'b/1')
   await write(inner, 'a/2')
-  await until(() => events.length === 2)
+  await waitUntil(() => events.length === 2)
   await inner.commit([{ table: TABLE, key: 'a/1' }])
-  await until(() => events.length === 3)
+  await waitUntil(() => events.length === 3)
   t.same(events.slice(1), [
     [['a/2'], false],
     [['-a/1'], false],
@@ -81,7 +81,7 @@ t.test('reads all changes that may have been missed', async (t) => {
   const { close } = await watchRecords(options)
   t.teardown(close)
   gap()
-  await until(() => events.length === 2)
+  await waitUntil(() => events.length === 2)
   t.same(events[1], [['a/1'], true])
 })
 
@@ -91,10 +91,10 @@ t.test('retries an unavailable store and reports the outage once', async (t) => 
   t.teardown(close)
   state.isUnavailable = true
   await write(inner, 'a/2')
-  await until(() => errors.length === 1)
+  await waitUntil(() => errors.length === 1)
   await write(inner, 'a/3')
   state.isUnavailable = false
-  await until(() => events.length === 2)
+  await waitUntil(() => events.length === 2)
   t.same(events[1], [['a/1', 'a/2', 'a/3'], true])
   t.match(errors, [{ message: 'unavailable' }])
 })

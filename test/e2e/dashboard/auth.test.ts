@@ -11,7 +11,7 @@ t.setTimeout(120_000)
 const LISTS = new Set(['Access', 'To', 'Resource type'])
 const JANE = { id: 'jane', secret: 'her secret' }
 
-async function rulesOf({ post }: OpenServer): Promise<string[]> {
+async function listRules({ post }: OpenServer): Promise<string[]> {
   const { body } = await post('/auth/rules/list', {})
   return body.rules.map(({ id }: { id: string }) => id)
 }
@@ -51,7 +51,7 @@ t.test('lists rules in evaluation order, creates and deletes them', async (t) =>
   await page.getByRole('button', { name: 'Delete access rule no' }).click()
   await page.getByRole('button', { name: 'Delete rule' }).click()
   await page.getByRole('row', { name: /denied/ }).waitFor({ state: 'detached' })
-  t.strictSame(await rulesOf(server), ['default', 'staff'])
+  t.strictSame(await listRules(server), ['default', 'staff'])
 })
 
 t.test('asks for confirmation before a change that locks everyone out', async (t) => {
@@ -68,18 +68,18 @@ t.test('asks for confirmation before a change that locks everyone out', async (t
   await checkAccessibility(t, page, 'auth-lock-out')
   await warned.getByRole('button', { name: 'Cancel' }).click()
   await warned.waitFor({ state: 'detached' })
-  t.strictSame(await rulesOf(server), ['default'], 'nothing was changed')
+  t.strictSame(await listRules(server), ['default'], 'nothing was changed')
 
   const rejection = { ID: 'nobody', Access: 'DENIED', 'Resource name': 'auth', Priority: '9' }
   await makeRule(page, rejection)
   await warned.getByRole('button', { name: 'Cancel' }).click()
-  t.strictSame(await rulesOf(server), ['default'], 'a denying rule was not created either')
+  t.strictSame(await listRules(server), ['default'], 'a denying rule was not created either')
 
   await remove.click()
   await dialog.getByRole('button', { name: 'Delete rule' }).click()
   await warned.getByRole('button', { name: 'Change anyway' }).click()
   await page.getByRole('row', { name: /default/ }).waitFor({ state: 'detached' })
-  t.strictSame(await rulesOf(server), [], 'an operator still lists the rules')
+  t.strictSame(await listRules(server), [], 'an operator still lists the rules')
 })
 
 t.test('the test view shows the callers of an endpoint, and the rule that applies', async (t) => {

@@ -21,16 +21,20 @@ const toHostiles = (names: readonly string[]): Record<string, string> =>
 
 t.test('renders names and addresses of servers as text', async (t) => {
   const shared = ['--network_token=s3cret-of-a-network']
-  const [own, other] = [toName('a'), toName('b')]
+  const [ownName, other] = [toName('a'), toName('b')]
   const one = await openServer(t, [...shared, `--server_id=${other}`])
-  const flags = [...shared, `--server_id=${own}`, `--network_nodes=${one.proxy}`]
+  const flags = [...shared, `--server_id=${ownName}`, `--network_nodes=${one.proxy}`]
   const opened = await openDashboard(t, { flags })
   if (opened === undefined) return
-  const page = await openReplaced(opened.context, '/network', toHostiles([other, own, one.proxy]))
+  const page = await openReplaced(
+    opened.context,
+    '/network',
+    toHostiles([other, ownName, one.proxy]),
+  )
   const links = page.getByRole('table', { name: 'Links' })
   await links.getByRole('rowheader', { name: HOSTILE }).waitFor()
   await links.getByText(toHostile(one.proxy)).waitFor()
-  await page.getByRole('img', { name: `${toHostile(own)} in the center` }).waitFor()
+  await page.getByRole('img', { name: `${toHostile(ownName)} in the center` }).waitFor()
   t.equal(await page.evaluate('window.wasRun'), undefined)
   t.equal(await page.locator('main img').count(), 0)
 })

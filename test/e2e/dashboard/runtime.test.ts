@@ -89,7 +89,7 @@ t.test('the runtime pages', async (t) => {
     await page.mouse.wheel(0, -4000)
     const follow = page.getByRole('button', { name: 'Follow' })
     await page.locator('button[aria-pressed=false]', { hasText: 'Follow' }).waitFor()
-    await page.evaluate(UNTIL_STILL)
+    await page.evaluate(WAIT_UNTIL_STABLE)
     const before = await lines.first().textContent()
     await writeLines(500)
     await page.getByText('20500 older').waitFor()
@@ -236,7 +236,7 @@ t.test('the runtime pages', async (t) => {
 })
 
 /** Resolves when the log has not scrolled for some frames, since browsers scroll in steps. */
-const UNTIL_STILL = `new Promise((resolve) => {
+const WAIT_UNTIL_STABLE = `new Promise((resolve) => {
   const box = document.querySelector('.log-lines')
   let [top, frames] = [box.scrollTop, 0]
   const look = () => {

@@ -186,8 +186,11 @@ t.test(
     const server = await openSharedServer()
     await startMirror(t, server)
     const other = { id: ADMIN.id, secret: 'another secret' }
-    const made = await server.post('/auth/generate', { ...other, options: { namespace: 'acme' } })
-    t.equal(made.status, 200)
+    const created = await server.post('/auth/generate', {
+      ...other,
+      options: { namespace: 'acme' },
+    })
+    t.equal(created.status, 200)
     const path = '/services/mirror?endpoint=Mirror.Slow'
     const opened = await openDashboard(t, { server, path })
     if (opened === undefined) return

@@ -282,7 +282,7 @@ t.test(
     await page.locator('main').first().waitFor()
     const [cookie] = await context.cookies(url)
     t.match(cookie, { name: 'mx-dashboard', httpOnly: true, sameSite: 'Strict', path: '/' })
-    const seen = (await page.evaluate(`(async () => {
+    const visible = (await page.evaluate(`(async () => {
     const violations = []
     document.addEventListener('securitypolicyviolation', (event) => violations.push(event.effectiveDirective))
     const attempt = async (what) => {
@@ -314,11 +314,11 @@ t.test(
     const retained = [document.cookie, ...Object.values(localStorage), ...Object.values(sessionStorage)]
     return { inline, handler, link, foreign, violations, retained: retained.join(), hacked: 'hacked' in window }
   })()`)) as Attempts
-    t.equal(seen.hacked, false)
-    t.equal(seen.inline, 'TypeError', 'text is not parsed as HTML')
-    t.equal(seen.foreign, 'TypeError')
-    t.match(seen.violations, ['require-trusted-types-for'])
-    t.notMatch(seen.retained, cookie!.value)
-    t.notMatch(seen.retained, 'eyJ', 'no token')
+    t.equal(visible.hacked, false)
+    t.equal(visible.inline, 'TypeError', 'text is not parsed as HTML')
+    t.equal(visible.foreign, 'TypeError')
+    t.match(visible.violations, ['require-trusted-types-for'])
+    t.notMatch(visible.retained, cookie!.value)
+    t.notMatch(visible.retained, 'eyJ', 'no token')
   },
 )

@@ -16,8 +16,8 @@ const logIn = async (page: Page, { id, secret }: typeof ADMIN, action: string): 
 }
 /** Resolves when the page has processed earlier responses. */
 const settle = (page: Page): Promise<unknown> => page.evaluate('fetch("/session").then(() => 0)')
-const dialogOf = (page: Page) => page.getByRole('dialog', { name: 'Session expired' })
-const namespaceOf = (page: Page) => page.locator('.account input[name=namespace]')
+const getDialog = (page: Page) => page.getByRole('dialog', { name: 'Session expired' })
+const getNamespace = (page: Page) => page.locator('.account input[name=namespace]')
 
 for (const minutes of [20, -20])
   t.test(
@@ -72,13 +72,13 @@ t.test('ignores a response to an earlier session after a logout or another login
   const rejected = await delayRenewal()
   t.equal(rejected.request().method(), 'POST')
   await context.request.post(`${url}/logout`, { headers: { origin: url } })
-  await dialogOf(page).waitFor()
+  await getDialog(page).waitFor()
   await logIn(page, ADMIN, 'Continue')
-  await dialogOf(page).waitFor({ state: 'detached' })
+  await getDialog(page).waitFor({ state: 'detached' })
   const json = { Id: 'dashboard', Code: 401, Detail: 'nobody is logged in', Status: '' }
   await rejected.fulfill({ status: 401, json })
   await settle(page)
-  t.equal(await dialogOf(page).count(), 0)
+  t.equal(await getDialog(page).count(), 0)
 })
 
 t.test('loads a page opened during an outage once the server is reachable again', async (t) => {
@@ -99,7 +99,7 @@ t.test('selects a namespace with Enter, and keeps it only for the same account',
   if (opened === undefined) return
   const { page, context, url } = opened
   await page.getByRole('rowheader', { name: 'registry' }).waitFor()
-  const namespace = namespaceOf(page)
+  const namespace = getNamespace(page)
   await namespace.fill('ha')
   // Simulates another window that comes to the foreground.
   await namespace.dispatchEvent('blur')
@@ -112,14 +112,14 @@ t.test('selects a namespace with Enter, and keeps it only for the same account',
   await page.getByLabel('Search services').fill('acme')
   t.equal(await namespace.inputValue(), 'acme')
   await context.request.post(`${url}/logout`, { headers: { origin: url } })
-  await dialogOf(page).waitFor()
+  await getDialog(page).waitFor()
   await logIn(page, ADMIN, 'Continue')
-  await dialogOf(page).waitFor({ state: 'detached' })
+  await getDialog(page).waitFor({ state: 'detached' })
   t.equal(await namespace.inputValue(), 'acme', 'the same account keeps its namespace')
   await context.request.post(`${url}/logout`, { headers: { origin: url } })
-  await dialogOf(page).waitFor()
+  await getDialog(page).waitFor()
   await logIn(page, JANE, 'Continue')
-  await dialogOf(page).waitFor({ state: 'detached' })
+  await getDialog(page).waitFor({ state: 'detached' })
   t.equal(await namespace.inputValue(), 'mx')
 })
 

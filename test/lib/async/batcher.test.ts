@@ -96,10 +96,10 @@ t.test('an item beyond the limit of pending bytes is rejected', async (t) => {
 
 t.test('a failed commit rejects its items, and the next commit proceeds', async (t) => {
   const { queue, next } = open()
-  const both = [queue.push(item('a')), queue.push(item('b'))]
+  const results = [queue.push(item('a')), queue.push(item('b'))]
   const failing = await next()
   failing.done(new Error('broken'))
-  for (const one of both) await t.rejects(one, { message: 'broken' })
+  for (const one of results) await t.rejects(one, { message: 'broken' })
   const after = queue.push(item('c'))
   const commit = await next()
   commit.done()

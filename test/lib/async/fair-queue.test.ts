@@ -10,8 +10,8 @@ function open(options: Omit<FairQueueOptions, 'toError'>) {
   const started: string[] = []
   const releases: (() => void)[] = []
   /** Acquires a slot and does not release it. */
-  const hold = async (key: string, label = key, more?: AcquireOptions): Promise<void> => {
-    const release = await queue.acquire(key, more)
+  const acquireSlot = async (key: string, label = key, options?: AcquireOptions): Promise<void> => {
+    const release = await queue.acquire(key, options)
     started.push(label)
     releases.push(release)
   }
@@ -22,12 +22,12 @@ function open(options: Omit<FairQueueOptions, 'toError'>) {
     await Promise.resolve()
     return started
   }
-  return { queue, hold, next, started }
+  return { queue, acquireSlot, next, started }
 }
 
 t.test('grants places round robin among keys, in order of arrival within a key', async (t) => {
-  const { hold, next, started } = open({ slots: 1 })
-  await hold('a', 'a1')
+  const { acquireSlot, next, started } = open({ slots: 1 })
+  await acquireSlot('a', 'a1')
   for (const [key, label] of [
     ['a', 'a2'],
     ['a', 'a3'],
@@ -35,7 +35,7 @@ t.test('grants places round robin among keys, in order of arrival within a key',
     ['b', 'b2'],
     ['c', 'c1'],
   ] as const)
-    void hold(key, label)
+    void acquireSlot(key, label)
   for (let i = 0; i < 5; i++) await next()
   t.same(started, ['a1', 'b1', 'c1', 'a2', 'b2', 'a3'])
 })
@@ -52,31 +52,31 @@ t.test('releasing a place twice frees one place', async (t) => {
 t.test(
   'with leavesSlots, a key leaves slots to other keys and uses more while they are free',
   async (t) => {
-    const { hold, next, started } = open({ slots: 4, leavesSlots: true })
-    for (let i = 0; i < 4; i++) void hold('a', `a${i}`)
+    const { acquireSlot, next, started } = open({ slots: 4, leavesSlots: true })
+    for (let i = 0; i < 4; i++) void acquireSlot('a', `a${i}`)
     await Promise.resolve()
     await Promise.resolve()
     t.same(started, ['a0', 'a1'])
-    await hold('b')
+    await acquireSlot('b')
     t.same(started, ['a0', 'a1', 'b'], 'another key gets a place immediately')
     t.same(await next(), ['a0', 'a1', 'b', 'a2'], 'the first key gets the next released place')
   },
 )
 
 t.test('with leavesSlots and one slot, keys alternate', async (t) => {
-  const { hold, next } = open({ slots: 1, leavesSlots: true })
-  await hold('a', 'a1')
-  void hold('a', 'a2')
-  void hold('b')
+  const { acquireSlot, next } = open({ slots: 1, leavesSlots: true })
+  await acquireSlot('a', 'a1')
+  void acquireSlot('a', 'a2')
+  void acquireSlot('b')
   t.same(await next(), ['a1', 'b'])
   t.same(await next(), ['a1', 'b', 'a2'])
 })
 
 t.test('waiters with priority go first, except for every fourth place', async (t) => {
-  const { hold, next, started } = open({ slots: 1 })
-  await hold('x', 'held')
-  for (let i = 0; i < 3; i++) void hold(`stranger${i}`, `s${i}`)
-  for (let i = 0; i < 6; i++) void hold('known', `k${i}`, { hasPriority: true })
+  const { acquireSlot, next, started } = open({ slots: 1 })
+  await acquireSlot('x', 'held')
+  for (let i = 0; i < 3; i++) void acquireSlot(`stranger${i}`, `s${i}`)
+  for (let i = 0; i < 6; i++) void acquireSlot('known', `k${i}`, { hasPriority: true })
   for (let i = 0; i < 9; i++) await next()
   t.same(started, ['held', 'k0', 'k1', 'k2', 's0', 'k3', 'k4', 'k5', 's1', 's2'])
 })
@@ -95,15 +95,15 @@ t.test('rejects waiters beyond the limit of one key and of all keys', async (t) 
 t.test('a waiter that aborts or times out does not block the next one', async (t) => {
   const { queue } = open({ slots: 1 })
   const release = await queue.acquire('a')
-  const giving = new AbortController()
-  const pending = queue.acquire('a', { signal: giving.signal })
+  const cancellation = new AbortController()
+  const pending = queue.acquire('a', { signal: cancellation.signal })
   const late = queue.acquire('a', { maxWaitMs: 1 })
   const next = queue.acquire('a')
-  giving.abort(new Error('given up'))
+  cancellation.abort(new Error('given up'))
   await t.rejects(pending, { message: 'given up' })
   await t.rejects(late, { message: 'late' })
   release()
   ;(await next)()
-  await t.rejects(queue.acquire('a', { signal: giving.signal }), { message: 'given up' })
+  await t.rejects(queue.acquire('a', { signal: cancellation.signal }), { message: 'given up' })
   ;(await queue.acquire('a'))()
 })

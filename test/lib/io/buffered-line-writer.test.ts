@@ -6,8 +6,8 @@ import t from 'tap'
 import { createLineWriter } from '../../../lib/io/buffered-line-writer.ts'
 import { toNodeArgs } from '../../fixtures/programs.ts'
 
-const unexpected = (what: unknown) => {
-  throw new Error(`trouble: ${String(what)}`)
+const unexpected = (name: unknown) => {
+  throw new Error(`trouble: ${String(name)}`)
 }
 
 t.test(
@@ -41,9 +41,9 @@ t.test('a single line is written after the flush interval without close', async 
   })
   t.teardown(() => writer.close())
   writer.write('alone\n')
-  const seen = () => readFileSync(target, 'latin1') === 'alone\n'
-  while (!seen()) await new Promise((resolve) => setTimeout(resolve, 1))
-  t.ok(seen())
+  const isWritten = () => readFileSync(target, 'latin1') === 'alone\n'
+  while (!isWritten()) await new Promise((resolve) => setTimeout(resolve, 1))
+  t.ok(isWritten())
 })
 
 t.test('a file that cannot be opened throws an error with its path', async (t) => {

@@ -33,10 +33,10 @@ t.test(
       [createMxRegistry(options), 'NODE_EXTRA_CA_CERTS'],
       [createConsulRegistry(options), '\\?ca= or CONSUL_CACERT'],
     ] as const
-    for (const [registry, where] of rows) {
+    for (const [registry, place] of rows) {
       t.teardown(() => registry.close?.())
       await t.rejects(Promise.resolve(registry.getService('a')), {
-        message: new RegExp(`: set ${where} to the file of its certificate authority$`),
+        message: new RegExp(`: set ${place} to the file of its certificate authority$`),
       })
     }
   },

@@ -32,8 +32,8 @@ for (const [description, line] of [
     'mkdir $G/a $G/a/b && echo 0 > $G/a/b/cgroup.procs && echo && exec sleep 1000',
   ],
 ] as const)
-  for (const how of ['by its server', 'by the next server'])
-    t.test(`${description} is killed when its group is removed ${how}`, { skip }, async (t) => {
+  for (const variant of ['by its server', 'by the next server'])
+    t.test(`${description} is killed when its group is removed ${variant}`, { skip }, async (t) => {
       const group = tryCreateCgroup(parent, id)!
       const folder = toCgroupFolder(parent!, id)
       const [first, ...rest] = [...toEnter(group), '/bin/sh', '-c', line]
@@ -42,7 +42,7 @@ for (const [description, line] of [
       await once(child.stdout!, 'data')
       // Processes keep the output open as long as they live.
       const closed = once(child.stdout!, 'close')
-      await (how === 'by its server' ? group.remove() : removeCgroups(parent, [id]))
+      await (variant === 'by its server' ? group.remove() : removeCgroups(parent, [id]))
       t.notOk(existsSync(folder))
       await closed
     })

@@ -7,12 +7,12 @@ import { endpoint } from '../../../sdk/service/endpoint.ts'
 import { LISTENERS } from '../../fixtures/gateway.ts'
 import {
   FORMS,
+  getMetadata,
   type MxService,
   type MxServiceOptions,
-  metadataOf,
   openMxService,
 } from '../../fixtures/mx-service.ts'
-import { until } from '../../fixtures/raw-backend.ts'
+import { waitUntil } from '../../fixtures/raw-backend.ts'
 import { RawClient } from '../../fixtures/raw-client.ts'
 import {
   openRpcGateway,
@@ -136,9 +136,9 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       t.strictSame(header['Host'], { key: 'Host', values: ['a.test'] })
       t.strictSame(header['Content-Type'], { key: 'Content-Type', values: ['text/html'] })
       t.notOk('Mx-Account' in header)
-      t.same(metadataOf(service.calls[0]!, 'content-type'), ['application/json'])
+      t.same(getMetadata(service.calls[0]!, 'content-type'), ['application/json'])
       // Over the HTTP transport the header belongs to the node.
-      t.same(metadataOf(service.calls[0]!, 'host'), protocol.endsWith('http') ? [] : ['a.test'])
+      t.same(getMetadata(service.calls[0]!, 'host'), protocol.endsWith('http') ? [] : ['a.test'])
     })
 
     t.test(`${name}, ${protocol}: accepts any method, content type and body`, async (t) => {
@@ -256,12 +256,12 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       answer({ statusCode, body: 'never seen' })
       client.send(`${method} /pages/show HTTP/1.1\r\nhost: a\r\n\r\n`)
       replies++
-      await client.until(({ text }) => text.split('\r\n\r\n').length === replies + 1)
+      await client.waitUntil(({ text }) => text.split('\r\n\r\n').length === replies + 1)
     }
     t.notMatch(client.text, /never seen/)
     answer({ body: 'seen' })
     client.send('GET /pages/show HTTP/1.1\r\nhost: a\r\n\r\n')
-    await client.until(({ text }) => text.endsWith('\r\n\r\nseen'))
+    await client.waitUntil(({ text }) => text.endsWith('\r\n\r\nseen'))
   })
 }
 
@@ -317,7 +317,7 @@ t.test('returns 502 for an invalid api.Response and logs it', async (t) => {
     t.equal(status, 502, JSON.stringify(response))
     t.match(JSON.parse(body.toString()), { Code: 502, Detail: /not an api\.Response/ })
   }
-  t.match(gateway.seen.at(-1)?.failure, /not an api\.Response/)
+  t.match(gateway.exchanges.at(-1)?.failure, /not an api\.Response/)
   for (const text of ['{"a":', 'é\xff', '['.repeat(1000)]) {
     const raw = await open(
       t,
@@ -346,8 +346,8 @@ t.test('returns 400 for a malformed query or form, and 413 for a large body', as
   const fits = await send(gateway, 'POST', '/pages/show', 'x'.repeat(12_000_000))
   t.equal(fits.status, 200)
   // A short body may exceed the limit once it is encoded as JSON.
-  const grown = await send(gateway, 'POST', '/pages/show', '"'.repeat(12_000_000))
-  t.equal(grown.status, 413)
+  const growth = await send(gateway, 'POST', '/pages/show', '"'.repeat(12_000_000))
+  t.equal(growth.status, 413)
 })
 
 t.test('handles unknown services, unknown endpoints and deadlines like other calls', async (t) => {
@@ -362,8 +362,8 @@ t.test('a disconnect of the client cancels the call', async (t) => {
   const { gateway, service } = await open(t)
   const client = new RawClient(gateway.port)
   client.send('GET /pages/wait HTTP/1.1\r\nhost: a\r\n\r\n')
-  await until(() => service.calls.length === 1)
+  await waitUntil(() => service.calls.length === 1)
   client.destroy()
-  await until(() => service.dispatcher.active === 0)
+  await waitUntil(() => service.dispatcher.active === 0)
   await gateway.gateway.idle()
 })

@@ -7,7 +7,7 @@ import type { Endpoint, Service } from '../../../core/contracts/registry.ts'
 import { LISTENERS } from '../../fixtures/gateway.ts'
 import { createGreeter } from '../../fixtures/greeter.ts'
 import { openGreeterGateway } from '../../fixtures/greeter-gateway.ts'
-import { FORMS, metadataOf, openMxService } from '../../fixtures/mx-service.ts'
+import { FORMS, getMetadata, openMxService } from '../../fixtures/mx-service.ts'
 import { PROBES } from '../../fixtures/probes.ts'
 import { toRuns } from '../../fixtures/property-runs.ts'
 import { RawClient, statusCodes } from '../../fixtures/raw-client.ts'
@@ -163,7 +163,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
     t.teardown(() => client.destroy())
     for (const [i, path] of ['/hello?name=John', '/none', '/hello?name=John'].entries()) {
       client.send(`HEAD /greeter${path} HTTP/1.1\r\nhost: a\r\n\r\n`)
-      await client.until(({ text }) => text.split('\r\n\r\n').length === i + 2)
+      await client.waitUntil(({ text }) => text.split('\r\n\r\n').length === i + 2)
     }
     t.strictSame(statusCodes(client.text), [200, 404, 200])
     t.match(client.text, /content-length: 24\r\n/i)
@@ -201,7 +201,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       const line = 'POST /greeter/echo HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\n'
       const announced = new RawClient(port)
       announced.send(`${line}content-length: ${17 * 1024 * 1024}\r\n\r\n`)
-      await announced.until(({ text }) => text.includes('"Status":"Payload Too Large"'))
+      await announced.waitUntil(({ text }) => text.includes('"Status":"Payload Too Large"'))
       t.match(statusCodes(announced.text), [413])
       announced.destroy()
       // If bytes are unread when it closes the connection, `uws` resets the connection, and the response may be lost
@@ -225,14 +225,14 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
     const queue = [...probes.entries()]
     const work = async (): Promise<void> => {
       for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
-        const [number, { name, raw, verdict }] = next
+        const [number, { name, raw, expectation }] = next
         const hidden = `/greeter/hello?s=${number}`
         const visible = '/greeter/nothing'
         const { text } = await new RawClient(gateway.port)
           .send(raw.replaceAll('/smuggled', hidden).replaceAll('/probe', visible))
           .settle(QUIET_MS)
         const served = statusCodes(text).filter((status) => status === 200).length
-        t.ok(served <= (verdict === 'once' ? 1 : 0), name, { text: text.slice(0, 300) })
+        t.ok(served <= (expectation === 'once' ? 1 : 0), name, { text: text.slice(0, 300) })
       }
     }
     await Promise.all(Array.from({ length: 24 }, work))
@@ -378,7 +378,7 @@ t.test('converts forms to JSON', async (t) => {
   for (const [path, body, expected] of rows) {
     const { status, json } = await post(`${origin}/greeter/${path}`, body, form)
     t.strictSame([status, json], [200, expected], `${path} ${body}`)
-    t.same(metadataOf(service.calls.at(-1)!, 'content-type'), ['application/json'])
+    t.same(getMetadata(service.calls.at(-1)!, 'content-type'), ['application/json'])
   }
   t.match(await post(`${origin}/greeter/hello`, '{"name":"x"}', form), {
     status: 400,
@@ -507,7 +507,7 @@ t.test('json-rpc and proto-rpc: unwraps the request and returns a plain result',
   const bare = await post(`${origin}/greeter/proto`, '\n\x01a', 'application/proto-rpc')
   t.match(bare, { status: 400, json: { Detail: /two messages/ } })
   t.strictSame(
-    service.calls.map((call) => metadataOf(call, 'content-type')[0]),
+    service.calls.map((call) => getMetadata(call, 'content-type')[0]),
     ['application/json', 'application/json', 'application/protobuf', 'application/protobuf'],
     'the service receives no envelope',
   )
@@ -649,7 +649,7 @@ t.test('passes request headers as context, except connection and internal header
   })
   t.equal(response.namespace, 'staging')
   t.equal(response.hasAccount, false)
-  t.same(metadataOf(service.calls[0]!, 'mx-account'), [])
+  t.same(getMetadata(service.calls[0]!, 'mx-account'), [])
 })
 
 t.test('returns result metadata as headers, except headers that the gateway manages', async (t) => {

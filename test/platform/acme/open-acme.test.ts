@@ -75,7 +75,7 @@ function openMemory(t: Test): Store {
   return store
 }
 
-async function until(condition: () => boolean): Promise<void> {
+async function waitUntil(condition: () => boolean): Promise<void> {
   while (!condition()) await delay(5)
 }
 
@@ -92,7 +92,7 @@ async function getSerial(port: number, servername: string, root: string): Promis
   }
 }
 
-function serialOf({ acme }: OpenGateway, host: string): string {
+function getIssuedSerial({ acme }: OpenGateway, host: string): string {
   return new X509Certificate(acme.pairs.find(({ names }) => names.includes(host))!.cert)
     .serialNumber
 }
@@ -117,10 +117,10 @@ t.test('certificates of a Pebble server that rejects every second nonce', async 
   let root = await pebble.readRoot()
 
   await t.test('are issued and renewed while both listeners serve', async (t) => {
-    let aheadMs = 0
+    let offsetMs = 0
     const store = openMemory(t)
     const args = ['--acme_hosts=a.test,b.test', '--acme_email=admin@a.test']
-    const options = { nowMs: () => Date.now() + aheadMs }
+    const options = { nowMs: () => Date.now() + offsetMs }
     const gateway = await openGateway(t, pebble, store, args, options)
     const { acme, lines, names } = gateway
     const listeners = await Promise.all(
@@ -128,26 +128,26 @@ t.test('certificates of a Pebble server that rejects every second nonce', async 
         openListener(t, create, (x) => x.reply(200, 'ok'), { tls: acme }),
       ),
     )
-    await until(() => names().length === 2)
+    await waitUntil(() => names().length === 2)
     t.same(names(), ['a.test', 'b.test'], 'the first listed host is the default')
     for (const { port } of listeners) {
-      t.equal(await getSerial(port, 'a.test', root), serialOf(gateway, 'a.test'))
-      t.equal(await getSerial(port, 'b.test', root), serialOf(gateway, 'b.test'))
+      t.equal(await getSerial(port, 'a.test', root), getIssuedSerial(gateway, 'a.test'))
+      t.equal(await getSerial(port, 'b.test', root), getIssuedSerial(gateway, 'b.test'))
       t.equal(await getSerial(port, 'c.test', root), 'ERR_TLS_CERT_ALTNAME_INVALID')
     }
     const orders = countOrders(pebble)
     await acme.work()
     t.equal(countOrders(pebble), orders, 'a fresh certificate is not renewed')
 
-    const before = serialOf(gateway, 'a.test')
+    const before = getIssuedSerial(gateway, 'a.test')
     // Certificates of the test are valid for five years.
-    aheadMs += 3 * YEAR_MS
+    offsetMs += 3 * YEAR_MS
     await acme.work()
-    t.equal(serialOf(gateway, 'a.test'), before, 'before two thirds of the lifetime')
-    aheadMs += YEAR_MS
-    await until(() => serialOf(gateway, 'a.test') !== before)
+    t.equal(getIssuedSerial(gateway, 'a.test'), before, 'before two thirds of the lifetime')
+    offsetMs += YEAR_MS
+    await waitUntil(() => getIssuedSerial(gateway, 'a.test') !== before)
     for (const { port } of listeners)
-      t.equal(await getSerial(port, 'a.test', root), serialOf(gateway, 'a.test'))
+      t.equal(await getSerial(port, 'a.test', root), getIssuedSerial(gateway, 'a.test'))
     const messages = lines
       .filter(({ level }) => level === 30)
       .map(({ host, msg }) => `${host}: ${msg}`)
@@ -166,7 +166,7 @@ t.test('certificates of a Pebble server that rejects every second nonce', async 
   await t.test('are restored after a restart without an order', async (t) => {
     const store = openMemory(t)
     const first = await openGateway(t, pebble, store, ['--acme_hosts=a.test'])
-    await until(() => first.names().length === 1)
+    await waitUntil(() => first.names().length === 1)
     await first.acme.close()
     const orders = countOrders(pebble)
     const second = await openGateway(t, pebble, store, ['--acme_hosts=a.test'])
@@ -183,12 +183,12 @@ t.test('certificates of a Pebble server that rejects every second nonce', async 
       const options = { nowMs: () => nowMs }
       const gateway = await openGateway(t, pebble, openMemory(t), args, options)
       const { acme, lines } = gateway
-      await until(() => acme.pairs.length === 1)
-      const before = serialOf(gateway, 'a.test')
+      await waitUntil(() => acme.pairs.length === 1)
+      const before = getIssuedSerial(gateway, 'a.test')
       await pebble.kill()
       nowMs += 4 * YEAR_MS
       const failures = () => lines.filter(({ failures = 0 }) => failures > 0)
-      await until(() => failures().length === 1)
+      await waitUntil(() => failures().length === 1)
       t.match(failures(), [
         {
           host: 'a.test',
@@ -198,12 +198,12 @@ t.test('certificates of a Pebble server that rejects every second nonce', async 
       ])
       await acme.work()
       t.equal(failures().length, 1, 'no retry during the pause')
-      t.equal(serialOf(gateway, 'a.test'), before)
+      t.equal(getIssuedSerial(gateway, 'a.test'), before)
       // The directory has lost the account.
       await pebble.start()
       root = await pebble.readRoot()
       nowMs += 13_000
-      await until(() => serialOf(gateway, 'a.test') !== before)
+      await waitUntil(() => getIssuedSerial(gateway, 'a.test') !== before)
     },
   )
 
@@ -212,7 +212,7 @@ t.test('certificates of a Pebble server that rejects every second nonce', async 
     const store = openMemory(t)
     const args = ['--acme_hosts=elsewhere.test,good.test']
     const { lines, names, acme } = await openGateway(t, pebble, store, args)
-    await until(() => names().length === 1)
+    await waitUntil(() => names().length === 1)
     t.same(names(), ['good.test'], 'another host is not delayed')
     const orders = countOrders(pebble)
     const other = await openGateway(t, pebble, store, args, { at: '127.0.0.2' })
@@ -249,7 +249,7 @@ t.test('certificates of a Pebble server that rejects every second nonce', async 
     await acme.work()
     t.equal(countOrders(pebble), orders)
     nowMs += 60_001
-    await until(() => names().length === 1)
+    await waitUntil(() => names().length === 1)
   })
 
   await t.test('are stored with encrypted private keys', async (t) => {
@@ -257,7 +257,7 @@ t.test('certificates of a Pebble server that rejects every second nonce', async 
     const secretKeys = [parseSecretKey(makeSecretKey(), 'a')]
     const args = ['--acme_hosts=a.test']
     const first = await openGateway(t, pebble, store, args, { secretKeys })
-    await until(() => first.names().length === 1)
+    await waitUntil(() => first.names().length === 1)
     await first.acme.close()
     const { records } = await store.list(ACME_TABLE)
     t.ok(records.length >= 2, 'certificate and account')
@@ -265,11 +265,11 @@ t.test('certificates of a Pebble server that rejects every second nonce', async 
     const renewed = [parseSecretKey(makeSecretKey(), 'b'), ...secretKeys]
     const second = await openGateway(t, pebble, store, args, { secretKeys: renewed })
     t.same(second.names(), ['a.test'], 'records encrypted with the previous key can be decrypted')
-    const before = serialOf(second, 'a.test')
+    const before = getIssuedSerial(second, 'a.test')
     const third = await openGateway(t, pebble, store, args, { at: '127.0.0.2' })
-    await until(() => third.names().length === 1)
+    await waitUntil(() => third.names().length === 1)
     t.not(
-      serialOf(third, 'a.test'),
+      getIssuedSerial(third, 'a.test'),
       before,
       'a gateway with another key orders its own certificate',
     )
@@ -294,11 +294,11 @@ t.test('certificates of a Pebble server that rejects every second nonce', async 
         openListener(t, create, (x) => x.reply(200, 'ok'), { tls: acme }),
       ),
     )
-    t.equal(await getSerial(node!.port, 'yes1.test', root), serialOf(gateway, 'yes1.test'))
+    t.equal(await getSerial(node!.port, 'yes1.test', root), getIssuedSerial(gateway, 'yes1.test'))
     t.not(await getSerial(node!.port, 'no.test', root), '', 'the handshake fails')
     t.not(await getSerial(uws!.port, 'yes2.test', root), '', 'this host is not delayed')
-    await until(() => names().length === 2)
-    t.equal(await getSerial(uws!.port, 'yes2.test', root), serialOf(gateway, 'yes2.test'))
+    await waitUntil(() => names().length === 2)
+    t.equal(await getSerial(uws!.port, 'yes2.test', root), getIssuedSerial(gateway, 'yes2.test'))
     t.same(await getPlain(acme.challengeServer.port, 'yes3.test', '/a?b'), {
       status: 308,
       location: 'https://yes3.test/a?b',
@@ -341,9 +341,9 @@ t.test('certificates of a Pebble server that rejects every second nonce', async 
     const both = { ...pebble, directory }
     const args = ['--acme_hosts=a.test']
     const gateway = await openGateway(t, both, openMemory(t), args, { nowMs: () => nowMs })
-    await until(() => gateway.names().length === 1)
-    await until(() => queries.length === 1)
-    const before = serialOf(gateway, 'a.test')
+    await waitUntil(() => gateway.names().length === 1)
+    await waitUntil(() => queries.length === 1)
+    const before = getIssuedSerial(gateway, 'a.test')
     const { serialNumber } = new X509Certificate(gateway.acme.pairs[0]!.cert)
     const [, serial] = queries[0]!.split('.')
     t.match(queries[0], /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/)
@@ -355,7 +355,7 @@ t.test('certificates of a Pebble server that rejects every second nonce', async 
     await gateway.acme.work()
     t.equal(queries.length, 1, 'not requested before Retry-After')
     nowMs += 6 * HOUR_MS
-    await until(() => serialOf(gateway, 'a.test') !== before)
+    await waitUntil(() => getIssuedSerial(gateway, 'a.test') !== before)
     t.equal(queries[1], queries[0])
   })
 })
@@ -380,12 +380,12 @@ t.test('registers with the external account binding', async (t) => {
   if (pebble === undefined) return
   const args = ['--acme_hosts=a.test']
   const without = await openGateway(t, pebble, openMemory(t), args)
-  await until(() => without.lines.some(({ failures = 0 }) => failures > 0))
+  await waitUntil(() => without.lines.some(({ failures = 0 }) => failures > 0))
   t.match(without.lines[0]!.reason, /^externalAccountRequired: /)
   await without.acme.close()
   const bound = [...args, '--acme_eab_kid=kid-1', `--acme_eab_key=${key}`]
   const { names } = await openGateway(t, pebble, openMemory(t), bound)
-  await until(() => names().length === 1)
+  await waitUntil(() => names().length === 1)
   t.same(names(), ['a.test'])
 })
 
@@ -412,7 +412,7 @@ t.test('two gateways that share a PostgreSQL store', async (t) => {
       ...options,
       at: '127.0.0.2',
     })
-    await until(() => first.names().length + second.names().length === 2)
+    await waitUntil(() => first.names().length + second.names().length === 2)
     t.equal(pebble.count(/Added account|There are now 1 accounts/), 1, 'with a single account')
     await Promise.all([first.acme.close(), second.acme.close()])
   })
@@ -433,15 +433,17 @@ t.test('two gateways that share a PostgreSQL store', async (t) => {
       const create = ports.length === 0 ? createNodeListener : createUwsListener
       ports.push((await openListener(t, create, (x) => x.reply(200, 'ok'), { tls: acme })).port)
     }
-    await until(() => first.names().length + second.names().length === 2)
-    const serial = serialOf(first, 'shared.test')
+    await waitUntil(() => first.names().length + second.names().length === 2)
+    const serial = getIssuedSerial(first, 'shared.test')
     for (const port of ports) t.equal(await getSerial(port, 'shared.test', root), serial)
     t.equal(countOrders(pebble), orders + 1, 'one order')
 
     nowMs += 4 * YEAR_MS
-    await until(() => gateways.every((gateway) => serialOf(gateway, 'shared.test') !== serial))
+    await waitUntil(() =>
+      gateways.every((gateway) => getIssuedSerial(gateway, 'shared.test') !== serial),
+    )
     for (const port of ports)
-      t.equal(await getSerial(port, 'shared.test', root), serialOf(first, 'shared.test'))
+      t.equal(await getSerial(port, 'shared.test', root), getIssuedSerial(first, 'shared.test'))
     t.equal(countOrders(pebble), orders + 2, 'one for the renewal')
   })
 })

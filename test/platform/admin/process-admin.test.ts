@@ -21,8 +21,8 @@ function start(t: Test, args: readonly string[]): RunningMx {
 }
 
 /** The field `name` of the startup log entry. */
-async function readBanner({ until, log }: RunningMx, name: string): Promise<string> {
-  await until(/(gateway|server) ready"/)
+async function readBanner({ waitUntil, log }: RunningMx, name: string): Promise<string> {
+  await waitUntil(/(gateway|server) ready"/)
   return String(log().find(({ msg }) => /ready$/.test(String(msg)))?.[name])
 }
 
@@ -57,11 +57,11 @@ for (const workers of [1, 2]) {
     t.equal(await countRequests(admin, undefined), 3)
     const requestedMs = performance.now()
     mx.child.kill('SIGTERM')
-    await mx.until(/not ready, accepting requests for another 1s/)
+    await mx.waitUntil(/not ready, accepting requests for another 1s/)
     t.equal(await status(`${admin}/readyz`), 503)
     t.equal(await status(`${admin}/livez`), 200)
     t.equal(await status(`${gateway}/greeter`), 200, 'the port is open')
-    await mx.until(/SIGTERM: draining/)
+    await mx.waitUntil(/SIGTERM: draining/)
     t.ok(performance.now() - requestedMs >= 950)
     t.equal(await mx.ended, 0)
   })
@@ -98,7 +98,7 @@ t.test('a second signal during a drain ends the process immediately', async (t) 
   const mx = start(t, ['--drain_delay=1h'])
   await mx.url()
   mx.child.kill('SIGTERM')
-  await mx.until(/not ready/)
+  await mx.waitUntil(/not ready/)
   mx.child.kill('SIGTERM')
   t.equal(await mx.ended, 1)
 })

@@ -4,9 +4,9 @@ import t from 'tap'
 import { findWildcardHost } from '../../../core/http/host/wildcard-host.ts'
 import { parseConfig, readConfig } from '../../../platform/config/parse-file.ts'
 import { mergeSettings } from '../../../platform/settings/sources.ts'
-import { problemsOf as listProblems } from '../../fixtures/settings-problems.ts'
+import { listProblems } from '../../fixtures/settings-problems.ts'
 
-const problemsOf = (text: string) => listProblems(() => parseConfig(text, 'mx.yaml'))
+const toProblems = (text: string) => listProblems(() => parseConfig(text, 'mx.yaml'))
 
 t.test('parses settings, services and plugins', async (t) => {
   const { settings, services, plugins } = parseConfig(
@@ -88,7 +88,7 @@ t.test('accepts empty services and plugins, rejects a file without any setting',
   t.same([settings.size, services, plugins], [0, [], undefined])
   t.same(parseConfig('plugins: []', 'mx.yaml').plugins, [], 'an empty list disables all plugins')
   for (const text of ['', '# later\n'])
-    t.same(problemsOf(text), [
+    t.same(toProblems(text), [
       'mx.yaml:1:1: the file contains no setting; add one or remove the file',
     ])
 })
@@ -166,9 +166,9 @@ t.test('reports every problem with file, line, column and reason', async (t) => 
     ['plugins:\n  - a: {}\n    b: {}', /^mx\.yaml:2:5: a plugin must be a name or a file/],
   ]
   for (const [text, problem] of cases)
-    t.match(problemsOf(text)[0] ?? 'no problem', problem, JSON.stringify(text))
-  t.equal(problemsOf('adress: 1\nworkers: x\nservices: 1').length, 3)
-  t.equal(problemsOf('zzzzzzzz: 1\nyyyyyyyy: 1')[1], 'mx.yaml:2:1: unknown key "yyyyyyyy"')
+    t.match(toProblems(text)[0] ?? 'no problem', problem, JSON.stringify(text))
+  t.equal(toProblems('adress: 1\nworkers: x\nservices: 1').length, 3)
+  t.equal(toProblems('zzzzzzzz: 1\nyyyyyyyy: 1')[1], 'mx.yaml:2:1: unknown key "yyyyyyyy"')
 })
 
 t.test('reports an unreadable file', async (t) => {

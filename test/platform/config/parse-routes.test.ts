@@ -1,13 +1,13 @@
 import { resolve } from 'node:path'
 import t from 'tap'
 import { parseConfig } from '../../../platform/config/parse-file.ts'
-import { problemsOf as listProblems } from '../../fixtures/settings-problems.ts'
+import { listProblems } from '../../fixtures/settings-problems.ts'
 
 function parse(routes: string) {
   return parseConfig(`routes:\n${routes}`, 'mx.yaml').routes
 }
 
-const problemsOf = (routes: string) => listProblems(() => parse(routes))
+const toProblems = (routes: string) => listProblems(() => parse(routes))
 
 t.test('parses match, action and plugins of a route', async (t) => {
   const [shop, old, health, site] = parse(`
@@ -140,9 +140,9 @@ t.test('names position, problem and expectation of an invalid route', async (t) 
     ],
   ]
   for (const [text, problem] of rows) {
-    const problems = problemsOf(text)
+    const problems = toProblems(text)
     t.equal(problems.length, 1, problems.join('\n'))
     t.match(problems[0], problem)
   }
-  t.strictSame(problemsOf('  a: b'), ['mx.yaml:2:3: routes must be a list'])
+  t.strictSame(toProblems('  a: b'), ['mx.yaml:2:3: routes must be a list'])
 })

@@ -35,17 +35,17 @@ t.test('logs a failure to apply, and reloads again afterwards', async (t) => {
 
 t.test('calls during a reload cause exactly one more reload', async (t) => {
   let reloads = 0
-  let go = (): void => {}
+  let release = (): void => {}
   const reload = createReloader(() => {
     reloads++
     return new Promise<void>((resolve) => {
-      go = resolve
+      release = resolve
     })
   }, collectErrors().log)
   const calls = [reload(), reload(), reload()]
-  go()
+  release()
   while (reloads < 2) await new Promise(setImmediate)
-  go()
+  release()
   await Promise.all(calls)
   t.equal(reloads, 2)
 })

@@ -28,7 +28,7 @@ function build(t: Test): string {
 async function sendRequest(port: number, host: string): Promise<string> {
   const client = new RawClient(port)
   client.send(`GET / HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`)
-  await client.until(({ closed }) => closed)
+  await client.waitUntil(({ closed }) => closed)
   client.socket.destroy()
   return client.text
 }
@@ -88,7 +88,7 @@ for (const listener of ['uws', 'node'] as const) {
         client.send(
           'GET /assets/index-Ab1_.js HTTP/1.1\r\nhost: localhost\r\naccept-encoding: gzip, br\r\nconnection: close\r\n\r\n',
         )
-        void client.until(({ closed }) => closed).then(() => resolve(client.text))
+        void client.waitUntil(({ closed }) => closed).then(() => resolve(client.text))
       })
       t.match(compressed, /content-encoding: br\r\n/i)
       t.match(compressed, /\r\n\r\nbrotli$/)

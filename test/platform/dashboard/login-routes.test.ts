@@ -19,8 +19,8 @@ for (const listener of ['uws', 'node'] as const) {
       account: { id: 'admin', type: 'user', issuer: 'mx', scopes: ['admin'] },
       namespace: 'mx',
     })
-    const lifeMs = reply.body.expires - Date.now()
-    t.ok(lifeMs > 880_000 && lifeMs <= 900_000, `${lifeMs} ms`)
+    const remainingMs = reply.body.expires - Date.now()
+    t.ok(remainingMs > 880_000 && remainingMs <= 900_000, `${remainingMs} ms`)
     t.match(client.cookie, /^mx-dashboard=[\w-]{43}$/, '256 random bits, no token')
     t.strictSame(
       client.attributes,

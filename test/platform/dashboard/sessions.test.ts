@@ -33,7 +33,7 @@ function open(
 ) {
   const upstream = createFixed(proxy)
   let calls: string[] = []
-  let aheadMs = 0
+  let offsetMs = 0
   const ended: Session[] = []
   let onEnded = (): void => {}
   const sessions = createSessions({
@@ -46,7 +46,7 @@ function open(
       ended.push(session)
       onEnded()
     },
-    nowMs: () => Date.now() + aheadMs,
+    nowMs: () => Date.now() + offsetMs,
   })
   t.teardown(() => {
     sessions.close()
@@ -65,7 +65,7 @@ function open(
       return all
     },
     wait(minutes: number) {
-      aheadMs += minutes * MINUTE_MS
+      offsetMs += minutes * MINUTE_MS
     },
   }
 }

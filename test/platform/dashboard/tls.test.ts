@@ -24,10 +24,10 @@ t.test('with enable_tls the dashboard uses TLS and a secure cookie', async (t) =
         rejectUnauthorized: false,
         headers: { 'content-type': 'application/json', origin: `https://127.0.0.1:${port}` },
       },
-      (got) => {
-        got.resume()
-        const [cookie = ''] = got.headers['set-cookie'] ?? []
-        resolve({ status: got.statusCode ?? 0, cookie })
+      (response) => {
+        response.resume()
+        const [cookie = ''] = response.headers['set-cookie'] ?? []
+        resolve({ status: response.statusCode ?? 0, cookie })
       },
     )
     sent.on('error', reject).end(JSON.stringify(ADMIN))

@@ -34,11 +34,11 @@ t.test('a failing service gets no requests while its circuit breaker is open', a
 })
 
 t.test('a failing node gets no requests while other nodes respond', async (t) => {
-  const [bad, good] = [await openNode(t), await openNode(t)]
-  good.status = 200
+  const [bad, healthy] = [await openNode(t), await openNode(t)]
+  healthy.status = 200
   const { send } = await openConfiguredGateway(
     t,
-    `services: { shop: { nodes: ['127.0.0.1:${bad.port}', '127.0.0.1:${good.port}'], ${BREAKER.replace('300ms', '1h')}, balance: hash:header:x } }`,
+    `services: { shop: { nodes: ['127.0.0.1:${bad.port}', '127.0.0.1:${healthy.port}'], ${BREAKER.replace('300ms', '1h')}, balance: hash:header:x } }`,
   )
   const get = async (key: number) => (await send('GET', '/shop/', { x: `${key}` })).status
   let failed = 0

@@ -7,7 +7,7 @@ import { readGateway } from '../../../platform/admin/metrics/read-gateway.ts'
 import type { GatewayServer } from '../../../platform/gateway/types.ts'
 import { openConfiguredGateway } from '../../fixtures/configured-gateway.ts'
 import { listenHttp } from '../../fixtures/listen.ts'
-import { until } from '../../fixtures/raw-backend.ts'
+import { waitUntil } from '../../fixtures/raw-backend.ts'
 
 /** A node that sends responses on request of the test. */
 async function openNode(t: Test) {
@@ -60,9 +60,9 @@ t.test('rejects requests beyond limit and queue with 503 and the reason', async 
     limited([node.port], '{ limit: 1, queue: 1, queue_timeout: 1h }, plugins: [proxy-status]'),
   )
   const first = open(port, '/shop/1')
-  await until(() => node.pending.length === 1)
+  await waitUntil(() => node.pending.length === 1)
   const second = open(port, '/shop/2')
-  await until(() => gateway.inFlight === 2)
+  await waitUntil(() => gateway.inFlight === 2)
   t.strictSame(readLimits(gateway), {
     mx_upstream_concurrency_limit: 1,
     mx_upstream_pending_requests: 1,
@@ -76,7 +76,7 @@ t.test('rejects requests beyond limit and queue with 503 and the reason', async 
     /^go.mx.api.shop is overloaded: limit of 1 .*the queue \(1\) is full; see concurrency of the service/,
   )
   node.release()
-  await until(() => node.pending.length === 1)
+  await waitUntil(() => node.pending.length === 1)
   node.release()
   t.strictSame([await first.status, await second.status], [200, 200])
   t.strictSame(node.seen, ['/shop/1', '/shop/2'])
@@ -91,7 +91,7 @@ t.test('a request that waits longer than queue_timeout is rejected with 503', as
     { metrics },
   )
   const first = open(port, '/shop/')
-  await until(() => node.pending.length === 1)
+  await waitUntil(() => node.pending.length === 1)
   const late = await send('GET', '/shop/')
   t.equal(late.status, 503)
   t.match(JSON.parse(late.text).Detail, /no slot became free within queue_timeout \(20 ms\)/)
@@ -107,15 +107,15 @@ t.test('a client that disconnects leaves the queue, and frees its slot', async (
     limited([node.port], '{ limit: 1, queue: 1, queue_timeout: 1h }'),
   )
   const first = open(port, '/shop/1')
-  await until(() => node.pending.length === 1)
+  await waitUntil(() => node.pending.length === 1)
   const disconnected = open(port, '/shop/2')
-  await until(() => gateway.inFlight === 2)
+  await waitUntil(() => gateway.inFlight === 2)
   disconnected.call.destroy()
-  await until(() => gateway.inFlight === 1)
+  await waitUntil(() => gateway.inFlight === 1)
   const third = open(port, '/shop/3')
-  await until(() => gateway.inFlight === 2)
+  await waitUntil(() => gateway.inFlight === 2)
   first.call.destroy()
-  await until(() => node.pending.length === 2)
+  await waitUntil(() => node.pending.length === 2)
   node.release()
   node.release()
   t.equal(await third.status, 200)
@@ -135,13 +135,13 @@ t.test('a critical request replaces a batch request in a full queue', async (t) 
     ),
   )
   const first = open(port, '/shop/')
-  await until(() => node.pending.length === 1)
+  await waitUntil(() => node.pending.length === 1)
   const batch = open(port, '/report')
-  await until(() => gateway.inFlight === 2)
+  await waitUntil(() => gateway.inFlight === 2)
   const critical = open(port, '/pay')
   t.equal(await batch.status, 503)
   node.release()
-  await until(() => node.pending.length === 1)
+  await waitUntil(() => node.pending.length === 1)
   node.release()
   t.strictSame([await first.status, await critical.status], [200, 200])
   t.strictSame(node.seen, ['/shop/', '/pay'])
@@ -160,7 +160,7 @@ t.test('a WebSocket occupies its slot until it closes', async (t) => {
   t.equal((await gateway.send('GET', '/shop/')).status, 503)
   socket.close()
   await once(socket, 'close')
-  await until(() => gateway.gateway.inFlight === 0)
+  await waitUntil(() => gateway.gateway.inFlight === 0)
   t.equal((await gateway.send('GET', '/shop/')).status, 426)
 })
 
@@ -171,12 +171,12 @@ t.test('a reload with a higher limit loses no waiting request', async (t) => {
     limited([node.port], '{ limit: 1, queue: 5, queue_timeout: 1h }'),
   )
   const calls = [open(port, '/shop/')]
-  await until(() => node.pending.length === 1)
+  await waitUntil(() => node.pending.length === 1)
   for (let i = 0; i < 2; i++) calls.push(open(port, '/shop/'))
-  await until(() => gateway.inFlight === 3)
+  await waitUntil(() => gateway.inFlight === 3)
   await reload(limited([node.port], '{ limit: 4, queue: 5, queue_timeout: 1h }'))
   calls.push(open(port, '/shop/'))
-  await until(() => node.pending.length === 4)
+  await waitUntil(() => node.pending.length === 4)
   for (let i = 0; i < 4; i++) node.release()
   t.strictSame(await Promise.all(calls.map(({ status }) => status)), [200, 200, 200, 200])
 })
@@ -194,7 +194,7 @@ ${limited(
   const calls = []
   for (let i = 0; i < 4; i++) {
     calls.push(open(port, '/shop/same'))
-    await until(() => nodes[0]!.pending.length + nodes[1]!.pending.length === i + 1)
+    await waitUntil(() => nodes[0]!.pending.length + nodes[1]!.pending.length === i + 1)
   }
   t.strictSame(
     nodes.map(({ pending }) => pending.length),
@@ -218,7 +218,7 @@ t.test('a route has its own limit, or none with off', async (t) => {
     ),
   )
   const calls = ['/shop/', '/own', '/free', '/free'].map((path) => open(port, path))
-  await until(() => node.pending.length === 4)
+  await waitUntil(() => node.pending.length === 4)
   t.match(JSON.parse((await send('GET', '/own')).text).Detail, /see concurrency of route 1/)
   for (let i = 0; i < 4; i++) node.release()
   t.strictSame(await Promise.all(calls.map(({ status }) => status)), [200, 200, 200, 200])
@@ -233,12 +233,12 @@ t.test(
       limited([node.port], '{ limit: 1, queue: 0, per: account }'),
     )
     const first = open(port, '/shop/')
-    await until(() => node.pending.length === 1)
+    await waitUntil(() => node.pending.length === 1)
     t.match(await send('GET', '/shop/'), { status: 503, text: /per account reached/ })
     node.release()
     t.equal(await first.status, 200)
     const next = open(port, '/shop/')
-    await until(() => node.pending.length === 1)
+    await waitUntil(() => node.pending.length === 1)
     node.release()
     t.equal(await next.status, 200)
   },

@@ -25,7 +25,7 @@ import { openAuthorizer } from '../../fixtures/authorizer.ts'
 import { createCertificate, createCertificateFolder } from '../../fixtures/certificates.ts'
 import { listenHttp } from '../../fixtures/listen.ts'
 import { startNats } from '../../fixtures/nats.ts'
-import { until } from '../../fixtures/raw-backend.ts'
+import { waitUntil } from '../../fixtures/raw-backend.ts'
 import { RawClient } from '../../fixtures/raw-client.ts'
 import { createQuietLog } from '../../fixtures/sdk-services.ts'
 
@@ -465,7 +465,7 @@ t.test('logs one warning with the cause when a proxy sends HTTP/1.0 to uws', asy
     await client.send('GET / HTTP/1.0\r\nHost: a\r\n\r\n').ended()
     client.destroy()
     t.match(client.text, /^HTTP\/1\.1 505 /)
-    await until(() => warnings.length > 0)
+    await waitUntil(() => warnings.length > 0)
   }
   t.match(warnings, [
     {
@@ -494,7 +494,7 @@ t.test('logs an error with its plugin, request and source line', async (t) => {
     const reply = await fetch(`http://127.0.0.1:${api.port}/?${hook}`)
     await reply.arrayBuffer()
     t.equal(reply.status, status)
-    await until(() => lines.length > 0)
+    await waitUntil(() => lines.length > 0)
     t.match(lines[0], { msg, plugin: 'faulty', hook, id: 'id-1', method: 'GET', path: '/' })
     t.notMatch(JSON.stringify(lines[0]), `?${hook}`, 'queries may contain tokens')
     const { err, thrown } = lines.pop() as { err?: { stack: string }; thrown?: string }

@@ -3,7 +3,7 @@ import { request as openRequest, type RequestListener, type ServerResponse } fro
 import t, { type Test } from 'tap'
 import { openConfiguredGateway } from '../../fixtures/configured-gateway.ts'
 import { listenHttp } from '../../fixtures/listen.ts'
-import { until } from '../../fixtures/raw-backend.ts'
+import { waitUntil } from '../../fixtures/raw-backend.ts'
 
 /** A node whose responses are sent by the test if `isPending`. */
 async function openNode(t: Test, name: string, isPending: boolean) {
@@ -34,17 +34,17 @@ async function open(t: Test, hedge = 'hedge: { after: 20ms }', isSecondPending =
 t.test('a slow request is sent to another node, whose response cancels the first', async (t) => {
   const { send, slow, fast } = await open(t)
   t.match(await send('GET', '/shop/'), { status: 200, text: 'fast' })
-  await until(() => slow.closed === 1)
+  await waitUntil(() => slow.closed === 1)
   t.match([slow.count, fast.count], [1, 1])
 })
 
 t.test('the first attempt may complete first, and the second is cancelled', async (t) => {
   const { send, slow, fast } = await open(t, 'hedge: { after: 20ms }', true)
   const reply = send('GET', '/shop/')
-  await until(() => fast.count === 1)
+  await waitUntil(() => fast.count === 1)
   slow.pending[0]!.end('slow')
   t.match(await reply, { status: 200, text: 'slow' })
-  await until(() => fast.closed === 1)
+  await waitUntil(() => fast.closed === 1)
 })
 
 t.test(
@@ -57,9 +57,9 @@ t.test(
     ]) {
       const { send, slow, fast } = await open(t, 'hedge: { after: 20ms }', true)
       const reply = send('GET', '/shop/')
-      await until(() => fast.count === 1)
+      await waitUntil(() => fast.count === 1)
       fail(slow.pending[0]!)
-      await until(() => slow.pending[0]!.closed)
+      await waitUntil(() => slow.pending[0]!.closed)
       fast.pending[0]!.end('fast')
       t.match(await reply, { status: 200, text: 'fast' })
       t.match([slow.count, fast.count], [1, 1])
@@ -71,16 +71,16 @@ t.test('a client disconnect cancels both attempts', async (t) => {
   const { port, slow, fast } = await open(t, 'hedge: { after: 20ms }', true)
   const call = openRequest({ port, path: '/shop/' }).on('error', () => {})
   call.end()
-  await until(() => fast.count === 1)
+  await waitUntil(() => fast.count === 1)
   call.destroy()
-  await until(() => slow.closed === 1 && fast.closed === 1)
+  await waitUntil(() => slow.closed === 1 && fast.closed === 1)
   t.pass('both connections are closed')
 })
 
 t.test('a POST is hedged only with Idempotency-Key, with its body', async (t) => {
   const { send, slow, fast } = await open(t)
   const post = send('POST', '/shop/', {}, 'body')
-  await until(() => slow.count === 1)
+  await waitUntil(() => slow.count === 1)
   await send('GET', '/shop/')
   t.equal(fast.count, 1, 'the GET that was sent later')
   slow.pending[0]!.end('slow')
@@ -94,7 +94,7 @@ t.test('a request is hedged when its body is complete', async (t) => {
   const headers = { 'idempotency-key': '"1"', 'transfer-encoding': 'chunked' }
   const call = openRequest({ port, method: 'POST', path: '/shop/', headers, agent: false })
   call.write('one')
-  await until(() => slow.count === 1)
+  await waitUntil(() => slow.count === 1)
   await send('GET', '/shop/')
   t.equal(fast.count, 1, 'the GET that was sent later')
   call.end('two')

@@ -3,7 +3,7 @@ import { Agent, request as openRequest, type RequestListener } from 'node:http'
 import t, { type Test } from 'tap'
 import { openConfiguredGateway } from '../../fixtures/configured-gateway.ts'
 import { listenHttp } from '../../fixtures/listen.ts'
-import { until } from '../../fixtures/raw-backend.ts'
+import { waitUntil } from '../../fixtures/raw-backend.ts'
 
 /** A gateway with two nodes, the first of which receives the first request. */
 async function open(t: Test, first: RequestListener, settings = '', routes = '') {
@@ -75,7 +75,7 @@ t.test('a chunked body that is not complete yet is repeated', async (t) => {
   const headers = { 'idempotency-key': '"1"', 'transfer-encoding': 'chunked' }
   const call = openRequest({ port, method: 'POST', path: '/shop/', headers, agent })
   call.write('one ')
-  await until(() => seen.first === 1 && seen.second === 1)
+  await waitUntil(() => seen.first === 1 && seen.second === 1)
   call.end('two')
   const [reply] = await once(call, 'response')
   t.equal(reply.statusCode, 200)
@@ -129,16 +129,16 @@ t.test('a client that disconnects during the pause frees its part of the budget'
   const { port, send, seen, reload } = await open(t, response(503), retry)
   const call = openRequest({ port, path: '/shop/' }).on('error', () => {})
   call.end()
-  await until(() => seen.first === 1)
+  await waitUntil(() => seen.first === 1)
   t.equal((await send('GET', '/shop/')).status, 503, 'the budget is used')
   call.destroy()
-  await until(() => call.closed)
+  await waitUntil(() => call.closed)
   await reload()
   const pending = openRequest({ port, path: '/shop/' }).on('error', () => {})
   t.teardown(() => pending.destroy())
   const before = seen.first
   pending.end()
-  await until(() => seen.first === before + 1)
+  await waitUntil(() => seen.first === before + 1)
   t.equal((await send('GET', '/shop/')).status, 503, 'the third request uses the budget')
 })
 

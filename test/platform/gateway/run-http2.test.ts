@@ -45,7 +45,7 @@ t.test('all workers share the HTTP/2 address, and a restart loses no request', a
   const { node, answer } = await startBackend(t)
   const args = ['--workers=2', '--http2_address=127.0.0.1:0', '--backend', `greeter=${node}`]
   const mx = start(t, args)
-  await mx.until(/gateway ready"/)
+  await mx.waitUntil(/gateway ready"/)
   const { http2 } = mx.log().find(({ msg }) => msg === 'gateway ready')!
   t.match(http2, /^http:\/\/127\.0\.0\.1:[1-9]\d*$/, 'the assigned port')
   const url = String(http2)
@@ -56,7 +56,7 @@ t.test('all workers share the HTTP/2 address, and a restart loses no request', a
   // A second request on the same connection. Once it is served, the first one is in flight.
   t.equal(await get(client, '/greeter/hello'), 'hello')
   mx.child.kill('SIGUSR2')
-  await mx.until(/new workers are serving; old workers finish their requests/)
+  await mx.waitUntil(/new workers are serving; old workers finish their requests/)
   for (let i = 0; i < 4; i++) t.equal(await get(open(t, url), '/greeter/hello'), 'hello')
   answer()
   t.equal(await slow, 'slow', 'an earlier request completes')

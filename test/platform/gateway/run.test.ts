@@ -47,7 +47,7 @@ function start(
 }
 
 /** Ids of the worker processes of a running gateway. */
-function workersOf({ child }: RunningMx): number[] {
+function listWorkers({ child }: RunningMx): number[] {
   const children = readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8')
     .trim()
     .split(' ')
@@ -62,7 +62,7 @@ async function connect(url: string): Promise<void> {
   await once(socket, 'connect').finally(() => socket.destroy())
 }
 
-async function isRefused(url: string): Promise<boolean> {
+async function isRejected(url: string): Promise<boolean> {
   const error = await connect(url).catch((reason: { readonly code: string }) => reason)
   return error?.code === 'ECONNREFUSED'
 }
@@ -84,9 +84,9 @@ for (const listener of ['uws', 'node']) {
       t.equal((await fetch(`${url}/nobody`)).status, 404)
       const running = await fetch(`${url}/greeter/slow`)
       mx.child.kill('SIGTERM')
-      await mx.until(/SIGTERM: draining/)
+      await mx.waitUntil(/SIGTERM: draining/)
       // Shortly after the log entry, it accepts no more connections.
-      await eventually(() => isRefused(url))
+      await eventually(() => isRejected(url))
       backend.slow()
       t.equal(await running.text(), 'one')
       t.equal(await mx.ended, 0)
@@ -110,7 +110,7 @@ t.test(
       t.match((await client.ended()).text, /^HTTP\/1\.1 505 /)
       client.destroy()
     }
-    await mx.until(/HTTP\/1\.0/)
+    await mx.waitUntil(/HTTP\/1\.0/)
     mx.child.kill('SIGTERM')
     t.equal(await mx.ended, 0)
     const warnings = mx.log().filter(({ hint }) => String(hint).includes('HTTP/1.0'))
@@ -143,7 +143,7 @@ t.test('a second signal exits immediately with status 1', async (t) => {
   const mx = start(t, ['--backend', `greeter=${backend.node}`], { cwd: t.testdir() })
   await fetch(`${await mx.url()}/greeter/slow`)
   mx.child.kill('SIGINT')
-  await mx.until(/SIGINT: draining/)
+  await mx.waitUntil(/SIGINT: draining/)
   // An echo of the first signal does not count as a second one, so the signal is repeated until it counts.
   const repeat = setInterval(() => mx.child.kill('SIGINT'), 50)
   t.equal(await mx.ended, 1)
@@ -157,7 +157,7 @@ t.test(
     const mx = start(t, ['--backend', `greeter=${backend.node}`], { cwd: t.testdir() })
     await fetch(`${await mx.url()}/greeter/slow`)
     mx.child.kill('SIGTERM')
-    await mx.until(/SIGTERM: draining/)
+    await mx.waitUntil(/SIGTERM: draining/)
     const loggedMs = performance.now()
     mx.child.kill('SIGTERM')
     t.equal(await mx.ended, 1)
@@ -190,13 +190,13 @@ t.test(
     t.equal(await text(`${url}/greeter/hello`), 'one')
 
     writeFileSync(file, `services:\n  greeter: [${two.node}]\nbalanse: random\n`)
-    await mx.until(
+    await mx.waitUntil(
       /configuration rejected: mx\.yaml:3:1: unknown key \\"balanse\\", did you mean \\"balance\\"\?/,
     )
     t.equal(await text(`${url}/greeter/hello`), 'one', 'the previous configuration stays in use')
 
     writeFileSync(file, 'plugins: [cros]\n')
-    await mx.until(/configuration rejected: mx\.yaml:1:11: unknown plugin/)
+    await mx.waitUntil(/configuration rejected: mx\.yaml:1:11: unknown plugin/)
     t.equal(await text(`${url}/greeter/hello`), 'one', 'services and plugins are unchanged')
 
     writeFileSync(
@@ -204,7 +204,7 @@ t.test(
       `services:\n  greeter: [${two.node}]\nnamespace: acme\nworkers: 2\n`,
     )
     renameSync(join(cwd, 'next.yaml'), file)
-    await mx.until(/configuration reloaded/)
+    await mx.waitUntil(/configuration reloaded/)
     t.equal(await text(`${url}/greeter/hello`), 'two')
     t.match(await text(`${url}/nobody`), /acme\.nobody/, 'the namespace changes with it')
     t.match(mx.output.stderr, /restart required to apply: workers/)
@@ -220,12 +220,12 @@ t.test('a removed or emptied configuration file does not remove the services', a
   const mx = start(t, [], { cwd })
   const url = await mx.url()
   renameSync(file, join(cwd, 'unavailable'))
-  await mx.until(
+  await mx.waitUntil(
     /configuration rejected: cannot read configuration file mx\.yaml: it does not exist/,
   )
   t.equal(await text(`${url}/greeter`), 'one')
   writeFileSync(file, '')
-  await mx.until(/configuration rejected: mx\.yaml:1:1: the file contains no setting/)
+  await mx.waitUntil(/configuration rejected: mx\.yaml:1:1: the file contains no setting/)
   t.equal(await text(`${url}/greeter`), 'one')
 })
 
@@ -234,12 +234,12 @@ t.test('SIGHUP reloads the configuration', async (t) => {
   const cwd = t.testdir()
   const mx = start(t, [], { cwd, env: { MX_BALANCEE: 'random' } })
   const url = await mx.url()
-  await mx.until(/no service is configured: add one with --backend/)
+  await mx.waitUntil(/no service is configured: add one with --backend/)
   t.match(mx.output.stderr, /unknown variable MX_BALANCEE, did you mean MX_BALANCE\?/)
   t.equal((await fetch(`${url}/greeter`)).status, 404)
   writeFileSync(join(cwd, 'mx.yaml'), `services:\n  greeter: ${one.node}\n`)
   mx.child.kill('SIGHUP')
-  await mx.until(/configuration reloaded/)
+  await mx.waitUntil(/configuration reloaded/)
   t.equal(await text(`${url}/greeter`), 'one')
 })
 
@@ -251,7 +251,7 @@ t.test('reloads a plugin when its file changes', async (t) => {
   const url = await mx.url()
   t.equal(await text(url), 'first')
   writeFileSync(join(cwd, 'mine.ts'), plugin('second'))
-  await mx.until(/configuration reloaded/)
+  await mx.waitUntil(/configuration reloaded/)
   t.equal(await text(url), 'second')
 })
 
@@ -259,7 +259,7 @@ t.test('workers share the port, are restarted after a crash, and drain together'
   const backend = await startBackend(t, 'one')
   const mx = start(t, ['--workers=2', '--backend', `greeter=${backend.node}`], { cwd: t.testdir() })
   const url = await mx.url()
-  const workers = workersOf(mx)
+  const workers = listWorkers(mx)
   t.equal(workers.length, 2)
   t.equal(await text(`${url}/greeter`), 'one')
 
@@ -274,13 +274,13 @@ t.test('workers share the port, are restarted after a crash, and drain together'
   }
 
   process.kill(workers[0]!, 'SIGKILL')
-  await mx.until(/worker exited; restarting/)
+  await mx.waitUntil(/worker exited; restarting/)
   t.equal(await text(`${url}/greeter`), 'one', 'the first gateway continues to serve')
-  while (workersOf(mx).length < 2) await text(`${url}/greeter`)
+  while (listWorkers(mx).length < 2) await text(`${url}/greeter`)
 
   const running = await fetch(`${url}/greeter/slow`)
   mx.child.kill('SIGTERM')
-  await mx.until(/SIGTERM: draining/)
+  await mx.waitUntil(/SIGTERM: draining/)
   backend.slow()
   t.equal(await running.text(), 'one')
   t.equal(await mx.ended, 0)
@@ -291,28 +291,28 @@ t.test('SIGUSR2 replaces the workers with new ones, which reload all files', asy
   const cwd = t.testdir({ 'mx.yaml': `services:\n  greeter: [${backend.node}]\n` })
   const mx = start(t, ['--hot_restart', '--config=mx.yaml'], { cwd })
   const url = await mx.url()
-  const [before] = workersOf(mx)
+  const [before] = listWorkers(mx)
 
   writeFileSync(join(cwd, 'mx.yaml'), 'listener: none\n')
-  await mx.until(/configuration rejected/)
+  await mx.waitUntil(/configuration rejected/)
   mx.child.kill('SIGUSR2')
-  await mx.until(
+  await mx.waitUntil(
     /"reason":"a worker process exited.*hot restart failed; the old workers remain in service/s,
   )
-  t.same(workersOf(mx), [before])
+  t.same(listWorkers(mx), [before])
   t.equal(await text(`${url}/greeter`), 'one')
 
   const running = await fetch(`${url}/greeter/slow`)
   writeFileSync(join(cwd, 'mx.yaml'), `services:\n  next: [${backend.node}]\nlistener: uws\n`)
   mx.child.kill('SIGUSR2')
-  await mx.until(/new workers are serving; old workers finish their requests/)
+  await mx.waitUntil(/new workers are serving; old workers finish their requests/)
   t.equal((await fetch(`${url}/greeter`)).status, 404)
   t.equal(await text(`${url}/next`), 'one')
-  t.ok(workersOf(mx).includes(before!), 'a request is still in flight')
+  t.ok(listWorkers(mx).includes(before!), 'a request is still in flight')
   backend.slow()
   t.equal(await running.text(), 'one')
-  while (workersOf(mx).includes(before!)) await text(`${url}/next`)
-  t.equal(workersOf(mx).length, 1)
+  while (listWorkers(mx).includes(before!)) await text(`${url}/next`)
+  t.equal(listWorkers(mx).length, 1)
   t.notMatch(mx.output.stderr, /worker exited/)
   mx.child.kill('SIGTERM')
   t.equal(await mx.ended, 0)
@@ -323,14 +323,14 @@ t.test('a worker crash during a hot restart does not change the number of worker
   const args = ['--workers=2', '--backend', `greeter=${backend.node}`]
   const mx = start(t, args, { cwd: t.testdir() })
   const url = await mx.url()
-  const before = workersOf(mx)
+  const before = listWorkers(mx)
   mx.child.kill('SIGUSR2')
-  await mx.until(/SIGUSR2: starting new workers/)
+  await mx.waitUntil(/SIGUSR2: starting new workers/)
   process.kill(before[0]!, 'SIGKILL')
-  await mx.until(/worker exited; restarting/)
-  await mx.until(/new workers are serving; old workers finish their requests/)
-  await eventually(async () => workersOf(mx).length === 2)
-  t.notOk(workersOf(mx).some((pid) => before.includes(pid)))
+  await mx.waitUntil(/worker exited; restarting/)
+  await mx.waitUntil(/new workers are serving; old workers finish their requests/)
+  await eventually(async () => listWorkers(mx).length === 2)
+  t.notOk(listWorkers(mx).some((pid) => before.includes(pid)))
   t.equal(await text(`${url}/greeter`), 'one')
   mx.child.kill('SIGTERM')
   t.equal(await mx.ended, 0)
@@ -340,7 +340,7 @@ t.test('SIGUSR2 does not end a gateway without hot restart', async (t) => {
   const mx = start(t, [], { cwd: t.testdir() })
   const url = await mx.url()
   mx.child.kill('SIGUSR2')
-  await mx.until(/hot restart not available; .*--hot_restart/)
+  await mx.waitUntil(/hot restart not available; .*--hot_restart/)
   t.equal((await fetch(url)).status, 200)
 })
 
@@ -350,7 +350,7 @@ t.test('writes process warnings only to the log, even during startup', async (t)
   const cwd = t.testdir({ 'warns.ts': warns })
   const mx = start(t, ['--plugin', './warns.ts'], { cwd })
   await fetch(`${await mx.url()}/nobody`)
-  await mx.until(/"msg":"again"/)
+  await mx.waitUntil(/"msg":"again"/)
   for (const msg of ['mind the step', 'again'])
     t.equal(mx.log().filter((line) => line['msg'] === msg).length, 1, msg)
   t.notMatch(mx.output.stderr, /^\(/m)

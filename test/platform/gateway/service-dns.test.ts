@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import { type ConfiguredGateway, openConfiguredGateway } from '../../fixtures/configured-gateway.ts'
 import { openDnsServer } from '../../fixtures/dns-server.ts'
-import { until } from '../../fixtures/raw-backend.ts'
+import { waitUntil } from '../../fixtures/raw-backend.ts'
 
 /** Responds with its address; and to `/hold` once it is released. */
 async function openBackend(t: Test, host: string, port = 0) {
@@ -52,7 +52,7 @@ t.test('each address of a name is a node, and changes are followed', async (t) =
   t.strictSame(await count(gateway, 4), { [A]: 2, [B]: 2 })
 
   const pendingRequests = Promise.all([1, 2].map(() => gateway.send('GET', '/shop/hold')))
-  await until(() => a.pending.length + b.pending.length === 2)
+  await waitUntil(() => a.pending.length + b.pending.length === 2)
   dns.records.set('shop.internal', [B, C])
   while ((await count(gateway, 2))[C] === undefined);
   t.strictSame(await count(gateway, 4), { [B]: 2, [C]: 2 }, 'the vanished address is not used')
@@ -66,7 +66,7 @@ t.test('each address of a name is a node, and changes are followed', async (t) =
   for (const code of [2, 3]) {
     dns.code = code
     const before = dns.queries
-    await until(() => dns.queries > before + 3)
+    await waitUntil(() => dns.queries > before + 3)
     t.strictSame(
       await count(gateway, 4),
       { [B]: 2, [C]: 2 },

@@ -44,15 +44,15 @@ routes:
       listener,
       handler: 'web',
     })
-    const hostOf = async (service: string): Promise<string> =>
+    const getHost = async (service: string): Promise<string> =>
       (await send('GET', `/${service}/`, { host: 'public.example' })).text
-    t.equal(await hostOf('default'), '"public.example public.example"')
-    t.equal(await hostOf('client'), '"public.example public.example"')
-    t.equal(await hostOf('changed'), `"${node} public.example"`)
-    t.equal(await hostOf('named'), '"shop.internal:8080 public.example"')
-    t.match(await hostOf('call'), 'shop.internal ', 'a call over HTTP')
+    t.equal(await getHost('default'), '"public.example public.example"')
+    t.equal(await getHost('client'), '"public.example public.example"')
+    t.equal(await getHost('changed'), `"${node} public.example"`)
+    t.equal(await getHost('named'), '"shop.internal:8080 public.example"')
+    t.match(await getHost('call'), 'shop.internal ', 'a call over HTTP')
     for (let i = 0; i < 3; i++)
-      t.equal(await hostOf('repeated'), `"${node} public.example"`, 'after failed attempts')
+      t.equal(await getHost('repeated'), `"${node} public.example"`, 'after failed attempts')
     for (const [service, host] of [
       ['default', `127.0.0.1:${gateway.port}`],
       ['changed', node],
@@ -66,7 +66,7 @@ routes:
     await reload(
       text('other.internal').replace('default: ', `more: 127.0.0.1:${free}\n  default: `),
     )
-    t.equal(await hostOf('changed'), '"other.internal public.example"', 'after a reload')
+    t.equal(await getHost('changed'), '"other.internal public.example"', 'after a reload')
   })
 
 t.test('sets the authority of gRPC calls', async (t) => {

@@ -8,7 +8,7 @@ import { createUpstreams } from '../../../platform/gateway/upstreams.ts'
 import { createLog } from '../../../platform/process/log.ts'
 import { openApi } from '../../fixtures/api.ts'
 import { listen, listenHttp } from '../../fixtures/listen.ts'
-import { until } from '../../fixtures/raw-backend.ts'
+import { waitUntil } from '../../fixtures/raw-backend.ts'
 
 /** Number of requests that cannot all reach the same of two nodes by chance. */
 const REQUESTS = 64
@@ -71,16 +71,16 @@ t.test('random: selects any node', async (t) => {
 })
 
 t.test('least-conn and p2c: select the less busy node', async (t) => {
-  for (const [balance, count, most] of [
+  for (const [balance, count, maxNodes] of [
     ['least-conn', 16, 0],
     ['p2c', 400, 150],
   ] as const) {
     const { a, b, port, names } = await open(t, balance)
     const slow = sendRequest(port, '/app/hold')
-    await until(() => a.pending.length + b.pending.length === 1)
+    await waitUntil(() => a.pending.length + b.pending.length === 1)
     const busy = a.pending.length === 1 ? 'a' : 'b'
     const took = (await names(count)).filter((name) => name === busy).length
-    t.ok(took <= most, `${balance}: the busy node got ${took} of ${count} requests`)
+    t.ok(took <= maxNodes, `${balance}: the busy node got ${took} of ${count} requests`)
     for (const res of [...a.pending, ...b.pending]) res.end('held')
     t.equal((await slow).text, 'held')
   }
@@ -130,7 +130,7 @@ const RESOLVED: [resolver: string, service: string, path: string, host: string, 
     ['grpc', 'app', '/app.Greeter/Hello', 'localhost', '/app/Hello'],
     ['subdomain:domain=example.com', 'staging.app', '/app/x', 'staging.example.com', '/other/x'],
   ]
-for (const [resolver, service, path, host, nowhere] of RESOLVED) {
+for (const [resolver, service, path, host, unreachable] of RESOLVED) {
   t.test(`--resolver=${resolver}: ${host}${path} routes to ${service}`, async (t) => {
     const { address } = await openBackend(t, 'found')
     const { port } = await openApi(t, {
@@ -141,7 +141,9 @@ for (const [resolver, service, path, host, nowhere] of RESOLVED) {
     })
     t.match(await sendRequest(port, path, { host }), { status: 200, text: 'found' })
     const other =
-      nowhere === '' ? await sendRequest(port, path) : await sendRequest(port, nowhere, { host })
+      unreachable === ''
+        ? await sendRequest(port, path)
+        : await sendRequest(port, unreachable, { host })
     t.ok(other.status === 404 || other.status === 503, `${other.status}: ${other.text}`)
   })
 }
@@ -165,7 +167,7 @@ t.test('keep_alive and max_connection_age apply to connections of all services',
       await sendRequest(port, '/app')
       const { nowMs } = clock
       // The clock of the connections is not mocked.
-      await until(() => clock.nowMs > nowMs + 1)
+      await waitUntil(() => clock.nowMs > nowMs + 1)
     }
     t.equal(connections, value === '1ms' ? 2 : 1, `${name}=${value}`)
   }
@@ -176,9 +178,9 @@ t.test('services of other namespaces have no Maglev table', async (t) => {
   const { of } = createUpstreams(await load(), {
     ...{ maxConnections: 1, findCaller: undefined, log: createLog('silent') },
   })
-  const balanceOf = (domain: string) =>
+  const getBalance = (domain: string) =>
     of('shop', domain).onSettings!({ 'mx/balance': 'sticky:maglev:path' }).balance
   const hashOf = { from: 'path', name: '' }
-  t.match(balanceOf('mx'), { kind: 'maglev', hashOf, sticky: {} })
-  t.match(balanceOf('acme'), { kind: 'hash', hashOf, sticky: {} })
+  t.match(getBalance('mx'), { kind: 'maglev', hashOf, sticky: {} })
+  t.match(getBalance('acme'), { kind: 'hash', hashOf, sticky: {} })
 })

@@ -24,7 +24,7 @@ function configure(
   return { settings: mergeSettings(inputs), config, inputs, file: '/etc/mx.yaml' }
 }
 
-async function problemsOf(run: () => unknown): Promise<readonly string[]> {
+async function listProblems(run: () => unknown): Promise<readonly string[]> {
   try {
     await run()
   } catch (error) {
@@ -34,14 +34,14 @@ async function problemsOf(run: () => unknown): Promise<readonly string[]> {
   return []
 }
 
-function namesOf(configuration: Configuration): string[] {
+function listNames(configuration: Configuration): string[] {
   return planPlugins(configuration).map(({ specifier }) => specifier)
 }
 
 t.test(
   'without a list it plans the effective default plugins, then plugins of flags',
   async (t) => {
-    t.same(namesOf(configure(['--access_log=off', '--max_body=none', '--plugin=headers'])), [
+    t.same(listNames(configure(['--access_log=off', '--max_body=none', '--plugin=headers'])), [
       'request-id',
       'namespace',
       'forwarded',
@@ -54,26 +54,26 @@ t.test('a flag configures its plugin at the position in the file', async (t) => 
   const yaml = 'plugins: [access-log, cors: {max_age: 5}]'
   const plan = planPlugins(configure(['--access_log=a.log', '--cors_origins=*'], yaml))
   t.match(plan, [{ options: { path: 'a.log' } }, { options: { origins: ['*'], max_age: 5 } }])
-  t.same(namesOf(configure(['--access_log=off'], yaml)), ['cors'], 'the flag disables the plugin')
+  t.same(listNames(configure(['--access_log=off'], yaml)), ['cors'], 'the flag disables the plugin')
 })
 
 t.test('rejects a setting whose plugin is missing in the list', async (t) => {
   const yaml = 'trusted_proxies: [loopback]\nplugins: [request-id]'
   const args = ['--max_body=1kb', '--access_log=a.log']
-  t.same(await problemsOf(() => planPlugins(configure(args, yaml, { MX_CORS_ORIGINS: '*' }))), [
+  t.same(await listProblems(() => planPlugins(configure(args, yaml, { MX_CORS_ORIGINS: '*' }))), [
     '--access_log has no effect: add the plugin access-log to the list in /etc/mx.yaml, or remove access_log',
     'MX_CORS_ORIGINS has no effect: add the plugin cors to the list in /etc/mx.yaml, or remove cors_origins',
     '/etc/mx.yaml:1:18: trusted_proxies has no effect: add the plugin forwarded to the list in /etc/mx.yaml, or remove trusted_proxies',
     '--max_body has no effect: add the plugin body-limit to the list in /etc/mx.yaml, or remove max_body',
   ])
   const off = configure(['--max_body=none', '--access_log=off'], 'plugins: [request-id]')
-  t.same(namesOf(off), ['request-id'], 'a disabled setting needs no plugin')
+  t.same(listNames(off), ['request-id'], 'a disabled setting needs no plugin')
 })
 
 t.test('guards run regardless of the list, unless their setting is any', async (t) => {
   const args = ['--web_origins=https://a.test', '--cors_origins=https://b.test', '--hosts=c.test']
   const address = '--address=gateway.test:0'
-  const names = (yaml: string): string[] => namesOf(configure([...args, address], yaml))
+  const names = (yaml: string): string[] => listNames(configure([...args, address], yaml))
   t.same(names('plugins: [request-id, namespace, access-log, cors]'), [
     'request-id',
     'hosts',
@@ -94,20 +94,21 @@ t.test('guards run regardless of the list, unless their setting is any', async (
     { options: { allow: ['c.test', 'gateway.test'] } },
     { options: { allow: ['https://a.test', 'https://b.test'] } },
   ])
-  t.same(namesOf(configure([], 'plugins: [request-id]')), ['request-id'])
-  t.same(namesOf(configure(['--web_origins=same-host', '--hosts=local'], 'plugins: []')), [
+  t.same(listNames(configure([], 'plugins: [request-id]')), ['request-id'])
+  t.same(listNames(configure(['--web_origins=same-host', '--hosts=local'], 'plugins: []')), [
     'hosts',
     'origins',
   ])
   const open = ['--web_origins=same-host', '--cors_origins=*']
-  t.same(namesOf(configure(open, 'plugins: [cors]')), ['cors'], 'cors allows all pages to read')
+  t.same(listNames(configure(open, 'plugins: [cors]')), ['cors'], 'cors allows all pages to read')
 })
 
 t.test('rejects a duplicate plugin', async (t) => {
-  t.same(await problemsOf(() => planPlugins(configure([], 'plugins: [cors, request-id, cors]'))), [
-    '/etc/mx.yaml:1:29: plugin cors is already in the chain (/etc/mx.yaml:1:11)',
-  ])
-  t.same(await problemsOf(() => planPlugins(configure(['--plugin=request-id']))), [
+  t.same(
+    await listProblems(() => planPlugins(configure([], 'plugins: [cors, request-id, cors]'))),
+    ['/etc/mx.yaml:1:29: plugin cors is already in the chain (/etc/mx.yaml:1:11)'],
+  )
+  t.same(await listProblems(() => planPlugins(configure(['--plugin=request-id']))), [
     '--plugin: plugin request-id is already in the chain (default plugin)',
   ])
 })
@@ -116,7 +117,7 @@ t.test('reports every invalid option with its source', async (t) => {
   const plan = planPlugins(
     configure([], 'plugins: [request-id, cors: {maxAgeSeconds: a, orgins: []}]'),
   )
-  t.match(await problemsOf(() => buildPlugins(plan, createTestEnv())), [
+  t.match(await listProblems(() => buildPlugins(plan, createTestEnv())), [
     '/etc/mx.yaml:1:23: plugin "cors": unknown option "orgins", did you mean "origins"?',
     /^\/etc\/mx.yaml:1:23: plugin "cors": option "maxAgeSeconds" must be /,
   ])
@@ -133,7 +134,7 @@ export default definePlugin({
 })`,
   })
   const plan = planPlugins(configure([`--plugin=${folder}/mine.ts`]))
-  t.same(await problemsOf(() => buildPlugins(plan, createTestEnv())), [
+  t.same(await listProblems(() => buildPlugins(plan, createTestEnv())), [
     '--plugin: plugin "mine": option "max" is missing',
     `--plugin cannot set options; list the plugin under "plugins" in mx.yaml instead: "- ${folder}/mine.ts: { max: ... }"`,
   ])
@@ -142,7 +143,7 @@ export default definePlugin({
 t.test('a failing default plugin names the setting of its options', async (t) => {
   const log = `${t.testdir()}/no/access.log`
   const plan = planPlugins(configure([], '', { MX_ACCESS_LOG: log }))
-  t.match(await problemsOf(() => buildPlugins(plan, createTestEnv())), [
+  t.match(await listProblems(() => buildPlugins(plan, createTestEnv())), [
     new RegExp(`^MX_ACCESS_LOG: plugin "access-log": .*${log}`),
   ])
 })
@@ -150,13 +151,13 @@ t.test('a failing default plugin names the setting of its options', async (t) =>
 t.test('only --auth=none disables auth, a list of plugins does not', async (t) => {
   const yaml = 'plugins: [access-log, cors]'
   const address = '--auth=mx://127.0.0.1:8081'
-  t.same(namesOf(configure([address, '--hosts=any', '--web_origins=any'], yaml)), [
+  t.same(listNames(configure([address, '--hosts=any', '--web_origins=any'], yaml)), [
     'access-log',
     'auth',
     'cors',
   ])
-  t.notOk(namesOf(configure([], yaml)).includes('auth'))
-  t.ok(namesOf(configure([address])).includes('auth'))
+  t.notOk(listNames(configure([], yaml)).includes('auth'))
+  t.ok(listNames(configure([address])).includes('auth'))
   t.notOk(planDashboardPlugins(configure([address])).some(({ specifier }) => specifier === 'auth'))
   const [plan] = planPlugins(configure([address, '--forward_token'])).filter(
     ({ specifier }) => specifier === 'auth',

@@ -6,7 +6,7 @@ import { openServerProxy, type ServerProxy } from '../../../platform/rpc-proxy/s
 import { openServerRegistries } from '../../../platform/server/server-registries.ts'
 import { readFlags } from '../../../platform/settings/flags.ts'
 import { endpoint } from '../../../sdk/service/endpoint.ts'
-import { until } from '../../contracts/registry.ts'
+import { waitUntil } from '../../contracts/registry.ts'
 import { MemoryAuthSource } from '../../fixtures/auth-source.ts'
 import { createService, openClient } from '../../fixtures/sdk-services.ts'
 import { QUIET_FLAGS } from '../../fixtures/server.ts'
@@ -70,7 +70,7 @@ t.test('a drain rejects new calls and waits for calls in flight', async (t) => {
   await slow.start()
   const client = openClient(t, { proxy: toText(proxy), retries: 0 })
   const call = client.call('slow', 'Slow.Wait')
-  await until(() => calls === 1)
+  await waitUntil(() => calls === 1)
   const drained = proxy.drain()
   await t.rejects(openClient(t, { proxy: toText(proxy), retries: 0 }).call('slow', 'Slow.Wait'), {
     code: 502,
@@ -95,7 +95,7 @@ t.test('aborts calls that exceed drain_timeout', async (t) => {
   })
   await slow.start()
   const call = openClient(t, { proxy: toText(proxy), retries: 0 }).call('slow', 'Slow.Wait')
-  await until(() => calls === 1)
+  await waitUntil(() => calls === 1)
   await proxy.drain()
   await Promise.all([t.rejects(call, { code: 503 }), proxy.close()])
 })

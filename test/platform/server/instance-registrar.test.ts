@@ -12,7 +12,7 @@ const WORKLOAD: Workload = {
   ...{ env: {}, resources: {}, protocol: 'mx' },
   program: { kind: 'process', folder: '/', command: ['node'] },
 }
-const NEVER = new AbortController().signal
+const NEVER_ABORTED = new AbortController().signal
 
 function open(t: Test, change = (registry: Registry): Registry => registry) {
   const registry = openRegistry(t)
@@ -38,11 +38,11 @@ t.test('an instance is ready once it is registered under any name and healthy', 
   const { registrar, register } = open(t)
   const address = await createService(t, { name: 'greeter' }).start()
   register('greeter', address, 'another')
-  const ready = registrar.whenReady(WORKLOAD, 'one', NEVER)
+  const ready = registrar.whenReady(WORKLOAD, 'one', NEVER_ABORTED)
   t.ok(await isPending(ready))
   register('greeter', address, 'one')
   await ready
-  await registrar.whenReady(WORKLOAD, 'one', NEVER)
+  await registrar.whenReady(WORKLOAD, 'one', NEVER_ABORTED)
   t.pass('ready if it was registered before')
 })
 
@@ -52,7 +52,7 @@ t.test('deregisters only the crashed instance', async (t) => {
   register('greeter', address, 'one')
   register('greeter', '127.0.0.1:1', 'two')
   register('shop', '127.0.0.1:2', 'three')
-  await registrar.whenReady(WORKLOAD, 'one', NEVER)
+  await registrar.whenReady(WORKLOAD, 'one', NEVER_ABORTED)
   await registrar.forget(WORKLOAD, 'one')
   t.match(await registry.getService('greeter'), [{ nodes: [{ id: 'greeter-two' }] }])
   await registrar.forget(WORKLOAD, 'three')
@@ -63,16 +63,16 @@ t.test('deregisters only the crashed instance', async (t) => {
 t.test('polls the health until it succeeds or the signal aborts', async (t) => {
   const { registrar, register } = open(t)
   register('greeter', '127.0.0.1:1', 'one')
-  const giving = new AbortController()
-  const ready = registrar.whenReady(WORKLOAD, 'one', giving.signal)
+  const cancellation = new AbortController()
+  const ready = registrar.whenReady(WORKLOAD, 'one', cancellation.signal)
   t.ok(await isPending(ready))
-  giving.abort(new Error('enough'))
+  cancellation.abort(new Error('enough'))
   await t.rejects(ready, { message: 'enough' })
-  await t.rejects(registrar.whenReady(WORKLOAD, 'two', giving.signal), { message: 'enough' })
+  await t.rejects(registrar.whenReady(WORKLOAD, 'two', cancellation.signal), { message: 'enough' })
   const late = new AbortController()
-  const never = registrar.whenReady(WORKLOAD, 'two', late.signal)
+  const unreadyInstance = registrar.whenReady(WORKLOAD, 'two', late.signal)
   late.abort(new Error('too late'))
-  await t.rejects(never, { message: 'too late' })
+  await t.rejects(unreadyInstance, { message: 'too late' })
 })
 
 t.test('queries each service if the registry lists services without nodes', async (t) => {
@@ -83,7 +83,7 @@ t.test('queries each service if the registry lists services without nodes', asyn
     },
   }))
   register('greeter', await createService(t, { name: 'greeter' }).start(), 'one')
-  await registrar.whenReady(WORKLOAD, 'one', NEVER)
+  await registrar.whenReady(WORKLOAD, 'one', NEVER_ABORTED)
 })
 
 t.test('finds an instance if only watches of its service report new nodes', async (t) => {
@@ -94,7 +94,7 @@ t.test('finds an instance if only watches of its service report new nodes', asyn
   }))
   const address = await createService(t, { name: 'shop' }).start()
   register('shop', '127.0.0.1:1', 'another')
-  const ready = registrar.whenReady(WORKLOAD, 'one', NEVER)
+  const ready = registrar.whenReady(WORKLOAD, 'one', NEVER_ABORTED)
   t.ok(await isPending(ready))
   register('shop', address, 'one')
   await ready
@@ -129,21 +129,21 @@ t.test('an instance that is down stays registered and receives no calls', async 
   const { registrar, registry } = open(t)
   const directory = new ServiceCache(registry, { upstream: () => ({ createPool: createTestPool }) })
   t.teardown(() => directory.close())
-  const ways = async () => (await directory.find('shop'))?.nodes.map(({ id }) => id)
+  const listNodeIds = async () => (await directory.find('shop'))?.nodes.map(({ id }) => id)
   const first = await registrar.register(WORKLOAD, 'one', '127.0.0.1:5')
-  t.same(await ways(), ['shop-one'])
+  t.same(await listNodeIds(), ['shop-one'])
   await first.markFailed()
-  t.same(await ways(), [], 'registered with its routes but without nodes, so it returns 503')
+  t.same(await listNodeIds(), [], 'registered with its routes but without nodes, so it returns 503')
   t.match(await registry.getService('shop'), [
     { endpoints: [{ metadata: { handler: 'web' } }], nodes: [{ metadata: { state: 'down' } }] },
   ])
   const second = await registrar.register(WORKLOAD, 'two', '127.0.0.1:6')
-  t.same(await ways(), ['shop-two'])
+  t.same(await listNodeIds(), ['shop-two'])
   await first.leave()
   t.match(await registry.getService('shop'), [{ nodes: [{ address: '127.0.0.1:6' }] }])
   await second.markFailed()
   await second.leave()
-  t.equal(await ways(), undefined)
+  t.equal(await listNodeIds(), undefined)
 })
 
 t.test('a registered program retains its name, even while it is down or draining', async (t) => {
@@ -156,11 +156,11 @@ t.test('a registered program retains its name, even while it is down or draining
   const checkTakeover = async (state?: string): Promise<void> => {
     const [entry] = await registry.getService('shop')
     t.equal(entry?.nodes[0]?.metadata['state'], state)
-    const beside = { ...entry!, nodes: [{ id: 'a', address: '127.0.0.1:9', metadata: {} }] }
-    for (const service of [beside, { ...beside, version: 'v2' }, withOwner(entry!, external)])
+    const duplicate = { ...entry!, nodes: [{ id: 'a', address: '127.0.0.1:9', metadata: {} }] }
+    for (const service of [duplicate, { ...duplicate, version: 'v2' }, withOwner(entry!, external)])
       await t.rejects(requireNodeOwner(service, domain, external, 'registry'), { code: 409 })
     const workload = toAccount('shop@v1', 'workload:mx/shop')
-    await requireNodeOwner(beside, domain, workload, 'registry')
+    await requireNodeOwner(duplicate, domain, workload, 'registry')
   }
   const draining: Promise<void>[] = []
   registry.watch!(({ service }) => {

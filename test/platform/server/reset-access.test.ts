@@ -9,8 +9,10 @@ t.test('reports a folder without server data', async (t) => {
   const folder = makeTempFolder(t, 'data')
   const reset = (...args: string[]) => resetAccessOffline(args, {})
   await t.rejects(reset('--store=memory'), { message: /^the store is in memory/ })
-  const nowhere = `--data_dir=${join(folder, 'nowhere')}`
-  await t.rejects(reset(nowhere), { message: /nowhere contains no server data: set the folder/ })
+  const missingFolder = `--data_dir=${join(folder, 'nowhere')}`
+  await t.rejects(reset(missingFolder), {
+    message: /nowhere contains no server data: set the folder/,
+  })
   await t.rejects(reset('--data_dirs=x'), { message: /did you mean --data_dir/ })
 })
 

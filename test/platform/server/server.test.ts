@@ -12,7 +12,7 @@ import { createEvents } from '../../../sdk/events/events.ts'
 import { endpoint } from '../../../sdk/service/endpoint.ts'
 import { createStore } from '../../../sdk/store/store.ts'
 import { makeSecretKey } from '../../../services/config/secrets/secret-key.ts'
-import { until } from '../../contracts/registry.ts'
+import { waitUntil } from '../../contracts/registry.ts'
 import { useKubeconfig } from '../../fixtures/kubeconfig.ts'
 import { openKubernetesApi } from '../../fixtures/kubernetes-api.ts'
 import { makeKubernetesService, makeSlice } from '../../fixtures/kubernetes-objects.ts'
@@ -161,7 +161,7 @@ t.test('the registry publishes changes to the broker', async (t) => {
   const client = openClient(t, { proxy, auth: ADMIN })
   const received = await receive(t, client, 'registry.events')
   await post('/registry/register', { name: 'a', nodes: [{ id: 'a', address: '127.0.0.1:1' }] })
-  await until(() => received.length > 0)
+  await waitUntil(() => received.length > 0)
   t.match(received, [{ action: 'create', service: { name: 'a' } }])
 })
 
@@ -200,11 +200,11 @@ t.test('the event handler publishes requests, stores them, or both', async (t) =
     await orders.start()
     const client = openClient(t, { proxy, auth: ADMIN })
     const received = await receive(t, client, 'orders')
-    await until(async () => (await post('/orders', { a: 1 })).status === 200)
+    await waitUntil(async () => (await post('/orders', { a: 1 })).status === 200)
     const stored = await createEvents(client).read('orders')
     t.equal(stored.length > 0, sink !== 'broker', sink)
     if (sink === 'events') t.same(received, [])
-    else await until(() => received.length > 0)
+    else await waitUntil(() => received.length > 0)
     if (sink !== 'events') t.match(received[0], { data: '{"a":1}' })
   }
 })
@@ -220,7 +220,7 @@ t.test('linked servers call services of each other', async (t) => {
   const greeter = createService(t, { name: 'greeter', proxy: one.proxy, auth: ADMIN })
   greeter.handle('Greeter', { hello: endpoint({ handle: () => ({ message: 'Hello' }) }) })
   await greeter.start()
-  await until(async () => (await two.get('/greeter/hello')).status === 200)
+  await waitUntil(async () => (await two.get('/greeter/hello')).status === 200)
   t.same(await openClient(t, { proxy: two.proxy, auth: ADMIN }).call('greeter', 'Greeter.Hello'), {
     message: 'Hello',
   })
@@ -234,7 +234,7 @@ t.test('linked servers call services of each other', async (t) => {
   const stranger = await openServer(t, [`--network_nodes=${one.proxy}`])
   t.equal((await stranger.get('/greeter/hello')).status, 404)
   await one.server.drain()
-  await until(async () => (await two.get('/greeter/hello')).status === 503)
+  await waitUntil(async () => (await two.get('/greeter/hello')).status === 503)
 })
 
 t.test('servers do not link without a network token', async (t) => {
@@ -270,9 +270,9 @@ t.test('returns 503 during an outage of the broker', async (t) => {
   const message = { topic: 'a', message: { body: 'Yg==' } }
   t.equal((await post('/broker/publish', message)).status, 200)
   await nats.kill()
-  await until(async () => (await post('/broker/publish', message)).status === 503)
+  await waitUntil(async () => (await post('/broker/publish', message)).status === 503)
   await nats.start()
-  await until(async () => (await post('/broker/publish', message)).status === 200, 10_000)
+  await waitUntil(async () => (await post('/broker/publish', message)).status === 200, 10_000)
 })
 
 t.test(

@@ -13,17 +13,17 @@ t.test('finds services of this server and of the registry', async (t) => {
   registry.watch!((event) => events.push(event))
   const store = makeService('store', ['10.0.0.1:8081'])
   await registry.register!(store)
-  const nodesOf = async (name: string) =>
+  const listNodes = async (name: string) =>
     (await registry.getService(name)).flatMap(({ nodes }) => nodes.map(({ address }) => address))
-  t.strictSame(await nodesOf('web'), ['a:1'])
+  t.strictSame(await listNodes('web'), ['a:1'])
   t.strictSame(
-    await nodesOf('store'),
+    await listNodes('store'),
     ['10.0.0.1:8081'],
     'services of this server hide other services of the same name',
   )
   t.equal(events[0]?.type, 'create')
   await registry.deregister!(store)
-  t.strictSame(await nodesOf('store'), ['b:1'])
+  t.strictSame(await listNodes('store'), ['b:1'])
 })
 
 t.test('rejects registrations of other services with 501', async (t) => {

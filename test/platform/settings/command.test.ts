@@ -6,12 +6,12 @@ import { listSettings } from '../../../platform/settings/command.ts'
 import { readEnvironment } from '../../../platform/settings/env.ts'
 import { readFlags } from '../../../platform/settings/flags.ts'
 import { formatAddress, parseBindAddress } from '../../../platform/settings/parse/address.ts'
-import { problemsOf } from '../../fixtures/settings-problems.ts'
+import { listProblems } from '../../fixtures/settings-problems.ts'
 
-const namesOf = (command: 'api' | 'server') => listSettings(command).map(({ name }) => name)
+const listNames = (command: 'api' | 'server') => listSettings(command).map(({ name }) => name)
 
 t.test('mx api and mx server share settings, and each has further settings', async (t) => {
-  const [api, server] = [namesOf('api'), namesOf('server')]
+  const [api, server] = [listNames('api'), listNames('server')]
   for (const name of ['address', 'namespace', 'registry', 'max_body', 'log_level'])
     t.ok(api.includes(name) && server.includes(name), name)
   for (const name of ['handler', 'resolver', 'workers'])
@@ -33,24 +33,24 @@ t.test(
   'rejects a setting of the other command with an error that names that command',
   async (t) => {
     t.same(
-      problemsOf(() => readFlags(['--events=memory'], 'api')),
+      listProblems(() => readFlags(['--events=memory'], 'api')),
       ["unknown flag --events: it is a setting of mx server, not of mx api. See 'mx api --help'"],
     )
     t.same(
-      problemsOf(() => readFlags(['--handler', 'web', '--profil=test'], 'server')),
+      listProblems(() => readFlags(['--handler', 'web', '--profil=test'], 'server')),
       [
         "unknown flag --handler: it is a setting of mx api, not of mx server. See 'mx server --help'",
         "unknown flag --profil, did you mean --profile? See 'mx server --help'",
       ],
     )
     t.same(
-      problemsOf(() => parseConfig('events: memory\naddress: :1\n', 'mx.yaml', 'api')),
+      listProblems(() => parseConfig('events: memory\naddress: :1\n', 'mx.yaml', 'api')),
       [
         'mx.yaml:1:1: key "events" is not allowed in this file: it is a setting of mx server, not of mx api',
       ],
     )
     t.match(
-      problemsOf(() => parseConfig('stor: memory\nworkers: 2\n', 'mx.yaml', 'server')),
+      listProblems(() => parseConfig('stor: memory\nworkers: 2\n', 'mx.yaml', 'server')),
       [
         'mx.yaml:1:1: unknown key "stor", did you mean "store"?',
         'mx.yaml:2:1: key "workers" is not allowed in this file: it is a setting of mx api',
@@ -75,13 +75,13 @@ t.test(
       MX_ADDRESS: ':3',
       MX_SERVER_ID: 'a',
     }
-    const valuesOf = (command: 'api' | 'server') =>
+    const listValues = (command: 'api' | 'server') =>
       [...readEnvironment(env, command)].map(([key, { values }]) => [key, ...values])
-    t.same(valuesOf('server'), [
+    t.same(listValues('server'), [
       ['address', ':1'],
       ['serverId', 'a'],
     ])
-    t.same(valuesOf('api'), [['address', ':2']])
+    t.same(listValues('api'), [['address', ':2']])
   },
 )
 
@@ -116,31 +116,31 @@ t.test('rejects an unknown profile with an error that lists the profiles', async
 })
 
 t.test('rejects contradictory settings with an error that names their source', async (t) => {
-  const problemOf = (args: string[], env: Record<string, string> = {}) =>
+  const getProblem = (args: string[], env: Record<string, string> = {}) =>
     configurationFrom(readFlags(args, 'server'), env, 'server')().then(
       () => '',
       (error: Error) => error.message,
     )
   t.match(
-    await problemOf([], { MX_REGISTRY: 'mx://127.0.0.1:8081' }),
+    await getProblem([], { MX_REGISTRY: 'mx://127.0.0.1:8081' }),
     /^MX_REGISTRY must be memory, consul:.* got "mx:\/\/127.0.0.1:8081": mx server is itself a registry/,
   )
-  t.match(await problemOf(['--registry=static']), /^--registry must be memory/)
+  t.match(await getProblem(['--registry=static']), /^--registry must be memory/)
   t.equal(
-    await problemOf(['--proxy_address=:8080']),
+    await getProblem(['--proxy_address=:8080']),
     `--proxy_address must differ from address, got ${formatAddress(parseBindAddress(':8080'))}`,
   )
   t.equal(
-    await problemOf(['--web_address', '127.0.0.1:1', '--proxy_address=127.0.0.1:1']),
+    await getProblem(['--web_address', '127.0.0.1:1', '--proxy_address=127.0.0.1:1']),
     '--web_address must differ from proxy_address, got 127.0.0.1:1',
   )
-  t.equal(await problemOf(['--address=127.0.0.1:0', '--web_address=127.0.0.1:0']), '')
+  t.equal(await getProblem(['--address=127.0.0.1:0', '--web_address=127.0.0.1:0']), '')
   t.equal(
-    await problemOf(['--admin_address=127.0.0.1:8080']),
+    await getProblem(['--admin_address=127.0.0.1:8080']),
     '--admin_address must differ from address, got 127.0.0.1:8080',
   )
   t.equal(
-    await problemOf(['--address=127.0.0.1:8089']),
+    await getProblem(['--address=127.0.0.1:8089']),
     '',
     'the default admin address may conflict',
   )
@@ -149,9 +149,9 @@ t.test('rejects contradictory settings with an error that names their source', a
     ['--profile=test', '--store=postgres://a@b/c'],
   ])
     t.match(
-      await problemOf(args),
+      await getProblem(args),
       /config_secret_key must not be memory with a persistent store \(--store\): .* use file for one server, or a key for several$/,
     )
-  t.equal(await problemOf(['--config_secret_key=memory', '--store=memory']), '')
-  t.equal(await problemOf(['--address=127.0.0.2:8082']), '')
+  t.equal(await getProblem(['--config_secret_key=memory', '--store=memory']), '')
+  t.equal(await getProblem(['--address=127.0.0.2:8082']), '')
 })

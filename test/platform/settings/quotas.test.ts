@@ -7,8 +7,11 @@ import { QUOTA_SETTINGS } from '../../../platform/settings/table/quotas.ts'
 const { quotaStore, quotaConfig, quotaEvents, quotaPrograms } = QUOTA_SETTINGS
 
 t.test('a quota limits every namespace except mx, with other limits by name', (t) => {
-  const { limitOf } = createQuota('quota_store', quotaStore.parse(['2mb', 'acme=5mb', 'tb=none']))
-  t.same(['other', 'acme', 'tb', 'mx', '__proto__'].map(limitOf), [
+  const { limitOf: getLimit } = createQuota(
+    'quota_store',
+    quotaStore.parse(['2mb', 'acme=5mb', 'tb=none']),
+  )
+  t.same(['other', 'acme', 'tb', 'mx', '__proto__'].map(getLimit), [
     ...[2 ** 21, 5 * 2 ** 20, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY, 2 ** 21],
   ])
   const named = createQuota('quota_programs', quotaPrograms.parse(['mx=7', 'tb=none']))

@@ -4,7 +4,7 @@ import { findMisspelt, readEnvironment } from '../../../platform/settings/env.ts
 import { readFlags } from '../../../platform/settings/flags.ts'
 import { SETTINGS, type Settings } from '../../../platform/settings/settings.ts'
 import { findSetting, mergeSettings, SETTING_KEYS } from '../../../platform/settings/sources.ts'
-import { problemsOf } from '../../fixtures/settings-problems.ts'
+import { listProblems } from '../../fixtures/settings-problems.ts'
 
 t.test('every setting has a valid default', async (t) => {
   const settings = mergeSettings()
@@ -169,7 +169,7 @@ t.test('rejects an unknown or incomplete flag with a suggestion', async (t) => {
     [['--workers=1', '2'], /^unexpected argument "2"$/],
   ]
   for (const [flags, problem] of cases)
-    t.match(problemsOf(() => readFlags(flags))[0], problem, flags.join(' '))
+    t.match(listProblems(() => readFlags(flags))[0], problem, flags.join(' '))
 })
 
 t.test('rejects an invalid value with its source, the expected form and the value', async (t) => {
@@ -219,17 +219,17 @@ t.test('rejects an invalid value with its source, the expected form and the valu
     ],
   ]
   for (const [flags, problem] of cases)
-    t.match(problemsOf(() => mergeSettings(readFlags(flags)))[0], problem, flags.join(' '))
+    t.match(listProblems(() => mergeSettings(readFlags(flags)))[0], problem, flags.join(' '))
   t.match(
-    problemsOf(() => mergeSettings(readEnvironment({ MX_WORKERS: 'x' })))[0],
+    listProblems(() => mergeSettings(readEnvironment({ MX_WORKERS: 'x' })))[0],
     /^MX_WORKERS must be/,
   )
   t.same(
-    problemsOf(() => mergeSettings(readFlags(['--enable_tls=false', '--tls_cert_file=a']))),
+    listProblems(() => mergeSettings(readFlags(['--enable_tls=false', '--tls_cert_file=a']))),
     [],
     'the files may stay configured while TLS is off',
   )
-  const both = problemsOf(() => mergeSettings(readFlags(['--workers=x', '--max_body=y'])))
+  const both = listProblems(() => mergeSettings(readFlags(['--workers=x', '--max_body=y'])))
   t.equal(both.length, 2, 'all problems are reported')
 })
 
@@ -265,7 +265,7 @@ t.test('auth is none or the URL of a platform', async (t) => {
     t.equal(read(` ${text} `), text)
   for (const text of ['foo', 'localhost:8081', 'mx://a', 'mx://a:0', 'mxs://a:65536'])
     t.same(
-      problemsOf(() => read(text)),
+      listProblems(() => read(text)),
       [
         `--auth must be none, mx://host:port or mxs://host:port, with a port from 1 to 65535, got ${JSON.stringify(text)}`,
       ],
@@ -294,9 +294,11 @@ t.test('registry is a name or a URL, and an error about it redacts userinfo', as
   }
   for (const [text, message] of Object.entries(invalid))
     t.match(
-      problemsOf(() => read(text)),
+      listProblems(() => read(text)),
       [message],
     )
-  const fromEnvironment = problemsOf(() => mergeSettings(readEnvironment({ MX_REGISTRY: 'nope' })))
+  const fromEnvironment = listProblems(() =>
+    mergeSettings(readEnvironment({ MX_REGISTRY: 'nope' })),
+  )
   t.match(fromEnvironment, [/^MX_REGISTRY must be static, memory/])
 })

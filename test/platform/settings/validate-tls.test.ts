@@ -3,11 +3,11 @@ import { findWildcardHost } from '../../../core/http/host/wildcard-host.ts'
 import { readProfile } from '../../../platform/settings/command.ts'
 import { readFlags } from '../../../platform/settings/flags.ts'
 import { mergeSettings, SettingsError } from '../../../platform/settings/sources.ts'
-import { problemsOf as listProblems } from '../../fixtures/settings-problems.ts'
+import { listProblems } from '../../fixtures/settings-problems.ts'
 
 const LETS_ENCRYPT = 'https://acme-v02.api.letsencrypt.org/directory'
 
-const problemsOf = (flags: readonly string[]) => listProblems(() => mergeSettings(readFlags(flags)))
+const toProblems = (flags: readonly string[]) => listProblems(() => mergeSettings(readFlags(flags)))
 
 t.test('enable_acme enables TLS and normalizes host names', async (t) => {
   const flags = ['--enable_acme', '--acme_hosts=A.test., b.test,a.test,bücher.example']
@@ -64,9 +64,9 @@ t.test('rejects an invalid certificate setting with the expected form', async (t
       /^--tls_key_file: tls_cert_file=self-signed generates its own key/,
     ],
   ]
-  for (const [flags, problem] of cases) t.match(problemsOf(flags)[0], problem, flags.join(' '))
+  for (const [flags, problem] of cases) t.match(toProblems(flags)[0], problem, flags.join(' '))
   t.same(
-    problemsOf(['--enable_acme=false', '--acme_hosts=a.test']),
+    toProblems(['--enable_acme=false', '--acme_hosts=a.test']),
     [],
     'the other settings may stay while ACME is off',
   )

@@ -19,7 +19,7 @@ async function sendRequest(url: string): Promise<{ text: string; name: string }>
   return { text, name: String(subject.CN) }
 }
 
-function workerOf({ child }: RunningMx): number | undefined {
+function getWorker({ child }: RunningMx): number | undefined {
   const children = readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8').trim()
   return children
     .split(' ')
@@ -49,16 +49,16 @@ t.test(
 
     writeFileSync(file, 'handler: nonesuch\n')
     writeFileSync(certFile, 'no certificate')
-    await mx.until(/configuration rejected/)
-    await mx.until(/contains no PEM certificate.*the previous certificates stay in use/)
-    const before = workerOf(mx)
+    await mx.waitUntil(/configuration rejected/)
+    await mx.waitUntil(/contains no PEM certificate.*the previous certificates stay in use/)
+    const before = getWorker(mx)
     process.kill(before!, 'SIGKILL')
-    await mx.until(/worker exited; restarting/)
+    await mx.waitUntil(/worker exited; restarting/)
     await eventually(
       async () => (await sendRequest(url).catch(() => undefined))?.name === first.name,
     )
     t.same(await sendRequest(url), first)
-    t.not(workerOf(mx), before)
+    t.not(getWorker(mx), before)
     t.match(
       mx.output.stderr,
       /worker exited.*configuration rejected/s,

@@ -21,23 +21,27 @@ t.test('one worker checks a node, and the other workers receive its state', (t) 
   const attach = shareChecks()
   const [a, b, c] = [openWorker(), openWorker(), openWorker()]
   for (const { worker } of [a, b, c]) attach(worker)
-  const lead = { check: 'lead', key: KEY }
+  const leaderCheck = { check: 'lead', key: KEY }
   const failed = { check: 'state', key: KEY, reason: 'status 500' }
   a.emit('open')
   b.emit('open')
-  t.same([a.sent, b.sent], [[lead], []])
+  t.same([a.sent, b.sent], [[leaderCheck], []])
   a.emit('state', 'status 500')
-  t.same([a.sent, b.sent, c.sent], [[lead], [failed], []])
+  t.same([a.sent, b.sent, c.sent], [[leaderCheck], [failed], []])
   b.emit('state', '')
   c.emit('open')
   t.same(c.sent, [failed], 'the current state, which only the checking worker changes')
   a.worker.emit('exit')
-  t.same([b.sent, c.sent], [[failed, lead], [failed]], 'another worker replaces an ended one')
+  t.same(
+    [b.sent, c.sent],
+    [[failed, leaderCheck], [failed]],
+    'another worker replaces an ended one',
+  )
   b.emit('close')
-  t.same(c.sent, [failed, lead])
+  t.same(c.sent, [failed, leaderCheck])
   c.emit('close')
   b.emit('open')
-  t.same(b.sent, [failed, lead, lead], 'without workers the state is dropped')
+  t.same(b.sent, [failed, leaderCheck, leaderCheck], 'without workers the state is dropped')
   t.end()
 })
 

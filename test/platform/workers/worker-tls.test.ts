@@ -43,7 +43,7 @@ function openChannel(t: Test): Channel {
   return { worker, sent, deliver }
 }
 
-const hostsOf = ({ pairs }: TlsSource): readonly string[] => pairs.flatMap(({ names }) => names)
+const listHosts = ({ pairs }: TlsSource): readonly string[] => pairs.flatMap(({ names }) => names)
 
 t.test('receives an update that follows the first response immediately', async (t) => {
   const { worker, deliver } = openChannel(t)
@@ -52,7 +52,7 @@ t.test('receives an update that follows the first response immediately', async (
   const receiving = receiveTls()
   tls.use([toPair('a.test')])
   deliver()
-  t.same(hostsOf(await receiving), ['a.test'])
+  t.same(listHosts(await receiving), ['a.test'])
 })
 
 t.test('sends each certificate to a worker once, and removals', async (t) => {
@@ -110,7 +110,7 @@ t.test('confirms a requested name without sending its certificate again', async 
   t.equal(sent.length, 3)
   for (const text of sent) process.emit('message', JSON.parse(text), undefined)
   await Promise.all(requests)
-  t.same(hostsOf(received), ['a.test', 'yes.test'])
+  t.same(listHosts(received), ['a.test', 'yes.test'])
 })
 
 t.test('a worker fails to start if the primary has no certificates', async (t) => {

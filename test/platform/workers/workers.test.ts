@@ -5,7 +5,7 @@ import t, { type Test } from 'tap'
 import { createLog } from '../../../platform/process/log.ts'
 import { explainVersion, startWorkers, type Workers } from '../../../platform/workers/workers.ts'
 import { LOADER, toModule } from '../../fixtures/programs.ts'
-import { until } from '../../fixtures/raw-backend.ts'
+import { waitUntil } from '../../fixtures/raw-backend.ts'
 
 const PROGRAM = new URL('../../fixtures/worker-process.ts', import.meta.url)
 const PAUSE_MS = 5
@@ -46,7 +46,7 @@ t.test('a command to an exiting worker does not affect the other workers', async
   const [first, second] = pids()
   kill(first!)
   workers.reload()
-  await until(() => pids().length === 2 && !pids().includes(first!))
+  await waitUntil(() => pids().length === 2 && !pids().includes(first!))
   t.ok(pids().includes(second!))
   kill(second!)
   await workers.drain()
@@ -56,7 +56,7 @@ t.test('a command to an exiting worker does not affect the other workers', async
 t.test('an aborted start leaves no worker running', async (t) => {
   const stopper = new AbortController()
   const starting = open(t, 3, stopper.signal)
-  await until(() => pids().length > 0)
+  await waitUntil(() => pids().length > 0)
   stopper.abort()
   const workers = await starting
   await workers.drain()

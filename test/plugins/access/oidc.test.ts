@@ -41,8 +41,8 @@ t.test('rejects an invalid token', async (t) => {
   const nowS = Math.floor(Date.now() / 1000)
   const unknownKey = await createPair('ES256', 'one')
   const unlisted = await createPair('ES384', 'one')
-  const good = await issuer.issue()
-  const [head, body, signature] = good.split('.') as [string, string, string]
+  const validToken = await issuer.issue()
+  const [head, body, signature] = validToken.split('.') as [string, string, string]
   const text = `${encodePart({ alg: 'HS256', kid: 'one' })}.${body}`
   const hmac = createHmac('sha256', JSON.stringify(issuer.pair.jwk)).update(text)
   const attacks: Record<string, string> = {
@@ -78,7 +78,7 @@ t.test('rejects an invalid token', async (t) => {
     'no base64url': 'a+b.c.d',
     oversized: await issuer.issue({ pad: 'x'.repeat(20_000) }),
   }
-  t.equal((await run(good)).status, 200)
+  t.equal((await run(validToken)).status, 200)
   for (const [description, token] of Object.entries(attacks)) {
     const { status, headers, body, forwarded } = await run(token)
     t.equal(status, 401, description)

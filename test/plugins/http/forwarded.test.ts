@@ -53,8 +53,8 @@ t.test('quotes IPv6 addresses and ports in Forwarded', async (t) => {
   t.same(all('forwarded'), ['for="[2001:db8::1]";host="shop.example:8080";proto=https'])
   t.same(all('x-forwarded-for'), ['2001:db8::1'])
   t.same(all('x-forwarded-proto'), ['https'])
-  const odd = await forward({ host: 'a"b\\c' })
-  t.same(odd.all('forwarded'), ['for=192.0.2.1;host="a\\"b\\\\c";proto=http'])
+  const quotedHost = await forward({ host: 'a"b\\c' })
+  t.same(quotedHost.all('forwarded'), ['for=192.0.2.1;host="a\\"b\\\\c";proto=http'])
 })
 
 t.test('deletes forwarding headers of an untrusted client', async (t) => {
@@ -337,7 +337,7 @@ for (const create of [createUwsListener, createNodeListener]) {
       const hidden = 'GET /hidden HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: 127.0.0.1\r\n\r\n'
       client.send(`GET / HTTP/1.1\r\nHost: a\r\n${before}X: b\r\n:  c\r\n`)
       client.send(`Content-Length: ${hidden.length}\r\nX-Forwarded-For: 192.0.2.9\r\n\r\n`)
-      await client.until(({ text }) => text.includes('\r\n\r\n'))
+      await client.waitUntil(({ text }) => text.includes('\r\n\r\n'))
       t.match(client.text, /^HTTP\/1.1 400 /)
       client.send(hidden)
       await client.ended()

@@ -5,13 +5,17 @@ import { createUwsListener } from '../../../core/listener/uws/listener.ts'
 import plugin from '../../../plugins/http/time-limit.ts'
 import { buildPlugin, runPlugin } from '../../../sdk/testing.ts'
 import { openListener } from '../../fixtures/open-listener.ts'
-import { until } from '../../fixtures/raw-backend.ts'
+import { waitUntil } from '../../fixtures/raw-backend.ts'
 import { RawClient, statusCodes } from '../../fixtures/raw-client.ts'
 
 t.test('responds with 504 to a request that exceeds the limit', async (t) => {
   const built = buildPlugin(plugin, { limit: '50ms' })
   t.teardown(() => built.close?.())
-  const { status, body } = await runPlugin(built, {}, { handle: (x) => until(() => x.finished) })
+  const { status, body } = await runPlugin(
+    built,
+    {},
+    { handle: (x) => waitUntil(() => x.finished) },
+  )
   t.equal(status, 504)
   t.same(JSON.parse(body), {
     Id: 'test',

@@ -82,9 +82,9 @@ tap.test('logs the cause of a failed attempt', async (t) => {
     throw new GatewayError('greeter', 502, 'bad gateway')
   }
   const text = await log(t, [{ handle: fail }, {}])
-  const [failed, fine] = text.split('\n', 2).map((line) => JSON.parse(line))
+  const [failed, succeeded] = text.split('\n', 2).map((line) => JSON.parse(line))
   t.match(failed, { status: 502, node: 'a', error: 'connect ECONNREFUSED "a"\u202e' })
-  t.notOk('error' in fine)
+  t.notOk('error' in succeeded)
 })
 
 tap.test('logs queries only if enabled', async (t) => {

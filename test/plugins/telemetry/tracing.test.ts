@@ -22,11 +22,11 @@ exportTo(t, collector)
 /** Headers of received requests by path. */
 const seen = new Map<string, IncomingHttpHeaders>()
 /** Number of further requests that lose their connection. */
-let cuts = 1
+let cutPoints = 1
 const backend = createServer((request, response) => {
   seen.set(request.url!, request.headers)
   response.statusCode = request.url === '/greeter/broken' ? 500 : 200
-  if (request.url === '/greeter/cut' && cuts-- > 0) request.socket.destroy()
+  if (request.url === '/greeter/cut' && cutPoints-- > 0) request.socket.destroy()
   else response.end('hello')
 })
 const sockets = new WebSocketServer({ server: backend })
@@ -145,9 +145,9 @@ t.test(
 t.test('omits an unknown method from the span name and truncates a long path', async (t) => {
   const path = `/greeter/long/${'x'.repeat(3000)}`
   await fetch(`${origin}${path}`, { method: 'PROPFIND' }).then((reply) => reply.text())
-  const isIt = ({ attributes }: ReceivedSpan): boolean =>
+  const isMatch = ({ attributes }: ReceivedSpan): boolean =>
     attributes['url.path'] === path.slice(0, 2048)
-  const server = await collector.find(isIt)
+  const server = await collector.find(isMatch)
   const client = await collector.find(({ parentSpanId }) => parentSpanId === server.spanId)
   t.match(server.name, /^HTTP /)
   t.equal(client.name, 'HTTP')

@@ -16,7 +16,7 @@ function open(options: object): (request?: TestRequest) => Promise<TestResult> {
   return (request = {}) => runPlugin(built, request)
 }
 
-const fieldsOf = ({ headers }: TestResult, ...names: string[]) =>
+const getFields = ({ headers }: TestResult, ...names: string[]) =>
   names.map((name) => headers.get(name))
 
 t.test('rejects requests beyond the limit with 429 and the time to wait', async (t) => {
@@ -36,7 +36,7 @@ t.test('rejects requests beyond the limit with 429 and the time to wait', async 
 t.test('describes the limits of all rules in structured fields', async (t) => {
   const send = open({ rules: [RULE, { name: 'all', key: ['host'], limit: 100, window: '1h' }] })
   await send()
-  const [policy, limit] = fieldsOf(await send(), 'ratelimit-policy', 'ratelimit')
+  const [policy, limit] = getFields(await send(), 'ratelimit-policy', 'ratelimit')
   t.equal(policy, '"per-client";q=2;w=60, "all";q=100;w=3600')
   t.match(limit, /^"per-client";r=0;t=(59|60), "all";r=98;t=7[12]$/)
   const rejected = await send()
@@ -47,9 +47,9 @@ t.test('sends legacy headers of the strictest rule, and none on request', async 
   const names = ['ratelimit', 'x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset']
   const rules = [{ name: 'all', key: ['host'], limit: 100 }, RULE]
   const legacy = open({ rules, headers: false, legacy_headers: true })
-  t.match(fieldsOf(await legacy(), ...names), [undefined, '2', '1', /^(29|30)$/])
+  t.match(getFields(await legacy(), ...names), [undefined, '2', '1', /^(29|30)$/])
   t.same(
-    fieldsOf(await open({ rules, headers: false })(), ...names),
+    getFields(await open({ rules, headers: false })(), ...names),
     names.map(() => undefined),
   )
 })

@@ -14,7 +14,7 @@ import {
 } from '../../../resolvers/endpoint/catalog.ts'
 import { makeDeclaring } from '../../fixtures/endpoints.ts'
 import { keepAlive } from '../../fixtures/keep-alive.ts'
-import { until } from '../../fixtures/raw-backend.ts'
+import { waitUntil } from '../../fixtures/raw-backend.ts'
 import { makeNode } from '../../fixtures/services.ts'
 
 interface Opened {
@@ -62,7 +62,7 @@ function createSlow(watched = true): {
   let listener: (event: RegistryEvent) => void = () => {}
   let onOutage: WatchOptions['onOutage']
   const settle = async (act: (one: (typeof pending)[number]) => void): Promise<void> => {
-    await until(() => pending.length > 0)
+    await waitUntil(() => pending.length > 0)
     act(pending.shift()!)
     await new Promise(setImmediate)
   }

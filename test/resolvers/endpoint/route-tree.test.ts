@@ -301,8 +301,8 @@ t.test('limits the visited nodes for any routes and paths', async (t) => {
   }
   // `**` with tails of all lengths at many levels.
   for (let before = 0; before < 12; before++) {
-    for (let behind = 0; behind < 16; behind++) {
-      const path = `/${'*/'.repeat(before)}**${'/*'.repeat(behind)}/end`
+    for (let index = 0; index < 16; index++) {
+      const path = `/${'*/'.repeat(before)}**${'/*'.repeat(index)}/end`
       if (!matcher.add(route(path))) rejectedCount++
     }
   }

@@ -78,13 +78,13 @@ t.test('a workload acts as the service in its scope only, in its namespace', (t)
     message:
       /requires the scope workload:acme\/pay .* with the scopes workload:acme\/shop: .*mx run --name=pay/,
   })
-  const stray = { issuer: 'mx', scopes: SHOP.scopes }
+  const invalidAccount = { issuer: 'mx', scopes: SHOP.scopes }
   t.throws(
-    () => mustBeService(call(stray), 'mx', ID, 'shop'),
+    () => mustBeService(call(invalidAccount), 'mx', ID, 'shop'),
     { code: 401 },
     'a scope of another namespace',
   )
-  t.throws(() => mustBeService(call(stray), 'acme', ID, 'shop'), ACCESS_DENIED)
+  t.throws(() => mustBeService(call(invalidAccount), 'acme', ID, 'shop'), ACCESS_DENIED)
   for (const scopes of [['service'], ['admin'], [...SHOP.scopes, 'service']])
     t.ok(mustBeService(call({ scopes }), 'acme', ID, 'pay'))
   t.throws(() => mustBeService(call({}), 'acme', ID, 'pay'), toMissing('service'))

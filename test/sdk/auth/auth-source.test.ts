@@ -2,7 +2,7 @@ import t, { type Test } from 'tap'
 import { createAuthSource } from '../../../sdk/auth/auth-source.ts'
 import type { Client } from '../../../sdk/client/client.ts'
 import { endpoint } from '../../../sdk/service/endpoint.ts'
-import { until } from '../../contracts/registry.ts'
+import { waitUntil } from '../../contracts/registry.ts'
 import { createService, openClient } from '../../fixtures/sdk-services.ts'
 import { ADMIN, openServer } from '../../fixtures/server.ts'
 
@@ -10,7 +10,7 @@ t.setTimeout(60_000)
 
 const ACCOUNT = { id: 'orders', type: 'service', scopes: ['service'], secret: 'a long secret' }
 const AUTH = { id: ACCOUNT.id, secret: ACCOUNT.secret }
-const NOBODY = {
+const NO_CREDENTIALS = {
   id: 'nobody',
   access: 'DENIED',
   priority: 1,
@@ -26,7 +26,7 @@ async function open(t: Test) {
 }
 
 const deny = (admin: Client): Promise<unknown> =>
-  admin.call('auth', 'Rules.Create', { rule: NOBODY })
+  admin.call('auth', 'Rules.Create', { rule: NO_CREDENTIALS })
 
 t.test('watches send the rules and keys of a remote platform, then each change', async (t) => {
   const { server, admin } = await open(t)
@@ -38,7 +38,7 @@ t.test('watches send the rules and keys of a remote platform, then each change',
     ['default'],
   )
   await deny(admin)
-  t.match((await rules.next()).value, [{ id: 'default' }, NOBODY])
+  t.match((await rules.next()).value, [{ id: 'default' }, NO_CREDENTIALS])
   const tokens = source.watchTokens(ending.signal)[Symbol.asyncIterator]()
   const first = (await tokens.next()).value
   t.equal(first.keys.size, 1)
@@ -58,7 +58,10 @@ t.test(
       createAuthSource(client, namespace).watchNamespaces(ending.signal)[Symbol.asyncIterator]()
     const updates = watch()
     t.same(await updates.next(), { done: false, value: new Set() })
-    await admin.call('auth', 'Rules.Create', { rule: NOBODY, options: { namespace: 'acme' } })
+    await admin.call('auth', 'Rules.Create', {
+      rule: NO_CREDENTIALS,
+      options: { namespace: 'acme' },
+    })
     t.same((await updates.next()).value, new Set(['acme']))
     const ofShop = watch('shop')
     t.same((await ofShop.next()).value, new Set(['shop']))
@@ -82,7 +85,7 @@ t.test('a watch whose token expires restarts', async (t) => {
   const old = { id: 'x', issuedMs: 0, endsMs: 0, account: { id: account, issuer: 'mx' } }
   for (;;) if ((await tokens.next()).value.isRevoked(old)) break
   await deny(admin)
-  await until(async () => (await rules.next()).value.length === 2)
+  await waitUntil(async () => (await rules.next()).value.length === 2)
 })
 
 t.test(
@@ -117,7 +120,7 @@ t.test(
     const startMs = performance.now()
     await t.rejects(stream.next(), { code: 401 })
     t.ok(performance.now() - startMs < 1000)
-    await until(async () =>
+    await waitUntil(async () =>
       stranger.call('orders', 'Orders.Who').then(
         () => false,
         ({ code }) => code === 401,

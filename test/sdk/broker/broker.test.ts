@@ -4,7 +4,7 @@ import { Type } from '../../../core/schema.ts'
 import { createBroker } from '../../../sdk/broker/broker.ts'
 import { type Context, createContext, metadata } from '../../../sdk/context.ts'
 import { openPlatformBroker } from '../../fixtures/platform-broker.ts'
-import { until } from '../../fixtures/raw-backend.ts'
+import { waitUntil } from '../../fixtures/raw-backend.ts'
 import { createQuietLog, createService, openRegistry } from '../../fixtures/sdk-services.ts'
 
 /** Opens a platform with a broker, and a service that uses it. */
@@ -23,7 +23,7 @@ t.test(
     const [publisher, subscriber] = [createBroker(client), createBroker(service)]
     t.teardown(subscriber.close)
     const seen: [unknown, Context][] = []
-    const leave = await subscriber.subscribe(
+    const unsubscribe = await subscriber.subscribe(
       'orders',
       (order, ctx) => void seen.push([order, ctx]),
       {
@@ -32,7 +32,7 @@ t.test(
     )
     const context = createContext({ metadata: { 'x-tenant': 'acme', authorization: 'Bearer t' } })
     await publisher.publish('orders', { id: 5 }, { context, headers: { 'X-Kind': 'new' } })
-    await until(() => seen.length > 0)
+    await waitUntil(() => seen.length > 0)
     const [order, ctx] = seen[0]!
     t.strictSame(order, { id: 5 })
     t.strictSame(metadata.get(ctx, 'X-Tenant'), ['acme', true])
@@ -40,8 +40,8 @@ t.test(
     t.strictSame(metadata.get(ctx, 'Authorization'), ['', false])
     t.equal(ctx.id, context.id)
     t.same([ctx.service, ctx.endpoint, ctx.namespace], ['greeter', 'orders', 'mx'])
-    await leave()
-    await leave()
+    await unsubscribe()
+    await unsubscribe()
     await publisher.publish('orders', { id: 6 })
     t.equal(seen.length, 1)
   },
@@ -57,7 +57,7 @@ t.test('topics are separate per namespace', async (t) => {
   await createBroker(client).publish('a', 2, { namespace: 'acme' })
   const within = createContext({ metadata: { 'mx-namespace': 'acme' } })
   await createBroker(client).publish('a', 3, { context: within })
-  await until(() => received.length === 2)
+  await waitUntil(() => received.length === 2)
   t.same(received, [
     [2, 'acme'],
     [3, 'acme'],
@@ -73,7 +73,7 @@ t.test('each message is delivered to one subscriber of a queue', async (t) => {
     await broker.subscribe('a', (message) => void received.push(message), { queue: 'workers' })
   }
   for (let i = 0; i < 30; i++) await createBroker(client).publish('a', i)
-  await until(() => received.length === 30)
+  await waitUntil(() => received.length === 30)
   t.equal(new Set(received).size, 30)
 })
 
@@ -88,7 +88,7 @@ t.test('a subscriber error is logged, and delivery continues', async (t) => {
   })
   await broker.publish('a', 1)
   await broker.publish('a', 2)
-  await until(() => received.length === 2 && lines.length === 2)
+  await waitUntil(() => received.length === 2 && lines.length === 2)
   t.match(JSON.parse(lines[0]!), { topic: 'a', msg: 'subscriber failed', err: { message: 'no' } })
 })
 
@@ -118,22 +118,22 @@ t.test('a broker adapter of the service is used, without namespaces', async (t) 
   const service = createService(t, { broker: adapter })
   const broker = createBroker(service)
   const received: unknown[] = []
-  const leave = await broker.subscribe('a', (message) => void received.push(message))
+  const unsubscribe = await broker.subscribe('a', (message) => void received.push(message))
   await broker.publish('a', { n: 1 })
   void adapter.publish('a', { headers: {}, body: Buffer.from('{"n":2}') })
-  await until(() => received.length === 2)
+  await waitUntil(() => received.length === 2)
   t.same(received, [{ n: 1 }, { n: 2 }])
   t.equal(broker.dropped, 0)
-  await leave()
+  await unsubscribe()
   await broker.publish('a', { n: 3 })
-  const mine = {
+  const selected = {
     message: /^call option namespace is not supported: the service has its own broker$/,
   }
-  await t.rejects(broker.publish('a', 1, { namespace: 'acme' }), mine)
-  await t.rejects(createBroker(service, { namespace: 'x' }).publish('a', 1), mine)
+  await t.rejects(broker.publish('a', 1, { namespace: 'acme' }), selected)
+  await t.rejects(createBroker(service, { namespace: 'x' }).publish('a', 1), selected)
   await t.rejects(
     createBroker(service, { namespace: 'x' }).subscribe('a', () => {}),
-    mine,
+    selected,
   )
   await broker.close()
   t.equal(received.length, 2)
@@ -146,7 +146,7 @@ t.test('subscriptions of a service end with the service', async (t) => {
   await broker.subscribe('a', () => {})
   t.equal(subscribers(), 1)
   await service.stop()
-  await until(() => subscribers() === 0)
+  await waitUntil(() => subscribers() === 0)
   await t.rejects(
     broker.subscribe('a', () => {}),
     { code: 503, message: 'the broker is closed' },

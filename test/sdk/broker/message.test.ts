@@ -4,25 +4,25 @@ import { Type } from '../../../core/schema.ts'
 import { createMessageHandler, encodeMessage } from '../../../sdk/broker/message.ts'
 import { type Context, createContext, metadata } from '../../../sdk/context.ts'
 
-const textOf = ({ body }: Message): string => Buffer.from(body).toString()
-const typeOf = ({ headers }: Message): string | undefined => headers['content-type']
+const getText = ({ body }: Message): string => Buffer.from(body).toString()
+const getType = ({ headers }: Message): string | undefined => headers['content-type']
 
 t.test('publishing encodes the message and sets the content-type header', async (t) => {
   for (const value of [{ a: [1] }, 'text', 5, true, null, []]) {
     const message = encodeMessage(value, {})
-    t.equal(typeOf(message), 'application/json')
-    t.same(JSON.parse(textOf(message)), value)
+    t.equal(getType(message), 'application/json')
+    t.same(JSON.parse(getText(message)), value)
   }
   const bytes = encodeMessage(Buffer.from('x'), {})
-  t.same([typeOf(bytes), textOf(bytes)], ['application/octet-stream', 'x'])
+  t.same([getType(bytes), getText(bytes)], ['application/octet-stream', 'x'])
   const raw = encodeMessage(new Uint8Array([120]).buffer, {})
-  t.same([typeOf(raw), textOf(raw)], ['application/octet-stream', 'x'])
+  t.same([getType(raw), getText(raw)], ['application/octet-stream', 'x'])
   const png = encodeMessage(Buffer.from('x'), { headers: { 'Content-Type': 'image/png' } })
-  t.same([typeOf(png), textOf(png)], ['image/png', 'x'])
+  t.same([getType(png), getText(png)], ['image/png', 'x'])
   const text = encodeMessage('ä', { headers: { 'content-type': 'text/plain' } })
-  t.same([typeOf(text), textOf(text)], ['text/plain', 'ä'])
+  t.same([getType(text), getText(text)], ['text/plain', 'ä'])
   const event = encodeMessage({}, { headers: { 'content-type': 'application/cloudevents+json' } })
-  t.same([typeOf(event), textOf(event)], ['application/cloudevents+json', '{}'])
+  t.same([getType(event), getText(event)], ['application/cloudevents+json', '{}'])
 })
 
 t.test('a subscriber that is not a function is rejected', async (t) => {

@@ -9,16 +9,16 @@ import {
 } from '../../../sdk/broker/open-broker.ts'
 import { startNats } from '../../fixtures/nats.ts'
 import { openPlatformBroker } from '../../fixtures/platform-broker.ts'
-import { openRawBackend, until } from '../../fixtures/raw-backend.ts'
+import { openRawBackend, waitUntil } from '../../fixtures/raw-backend.ts'
 
 const toMessage = (text: string): Message => ({ headers: {}, body: Buffer.from(text) })
-const textOf = ({ body }: Message): string => Buffer.from(body).toString()
-const nobody = (): never => {
+const getText = ({ body }: Message): string => Buffer.from(body).toString()
+const failToken = (): never => {
   throw new Error('no client is required')
 }
 
 function open(t: Test, text: string, options: Partial<OpenBrokerOptions> = {}) {
-  const opened = openBroker(text, { client: nobody, onWarning: () => {}, ...options })
+  const opened = openBroker(text, { client: failToken, onWarning: () => {}, ...options })
   t.teardown(opened.broker.close)
   return opened
 }
@@ -38,18 +38,18 @@ t.test(
   async (t) => {
     const [one, two] = [open(t, 'memory').broker, open(t, ' memory ').broker]
     const received: string[] = []
-    await one.subscribe('open-broker.a', (message) => void received.push(`one ${textOf(message)}`))
-    const leave = await two.subscribe(
+    await one.subscribe('open-broker.a', (message) => void received.push(`one ${getText(message)}`))
+    const unsubscribe = await two.subscribe(
       'open-broker.a',
-      (message) => void received.push(`two ${textOf(message)}`),
+      (message) => void received.push(`two ${getText(message)}`),
     )
     await one.publish('open-broker.a', toMessage('1'))
     t.same(received.splice(0).sort(), ['one 1', 'two 1'])
     await one.close()
     await two.publish('open-broker.a', toMessage('2'))
     t.same(received.splice(0), ['two 2'])
-    await leave()
-    await leave()
+    await unsubscribe()
+    await unsubscribe()
     await two.publish('open-broker.a', toMessage('3'))
     t.same(received, [])
   },
@@ -61,11 +61,11 @@ t.test('nats:// connects to a NATS server, and a rejected login fails', async (t
   const { broker, loaded } = open(t, `nats://s3cret@127.0.0.1:${server.port}`)
   t.equal(broker.name, 'nats')
   const received: string[] = []
-  await broker.subscribe('a', (message) => void received.push(textOf(message)))
+  await broker.subscribe('a', (message) => void received.push(getText(message)))
   await loaded
   t.equal(broker.maxBodyBytes, 1024 * 1024)
   await broker.publish('a', toMessage('1'))
-  await until(() => received.length > 0)
+  await waitUntil(() => received.length > 0)
   await broker.close()
   // The server counts the closed connection with a delay.
   while ((await server.monitor('/varz'))['connections'] !== 0);
@@ -93,13 +93,13 @@ t.test(
       await loaded
       t.equal(broker.name, 'mx')
       const received: string[] = []
-      await broker.subscribe('a', (message) => void received.push(textOf(message)))
+      await broker.subscribe('a', (message) => void received.push(getText(message)))
       t.equal(subscribers(), 1)
       await platform.publish('mx.a', toMessage(text))
-      await until(() => received.length > 0)
+      await waitUntil(() => received.length > 0)
       t.same(received, [text])
       await broker.close()
-      await until(() => subscribers() === 0)
+      await waitUntil(() => subscribers() === 0)
     }
   },
 )
@@ -144,6 +144,6 @@ t.test('drops are reported to a broker opened by its address', async (t) => {
   const { broker, loaded } = open(t, `mx://${platform.address}`)
   await loaded
   broker.reportDropped!('a', 3)
-  await until(() => platform.broker.droppedRemotely === 3)
+  await waitUntil(() => platform.broker.droppedRemotely === 3)
   t.doesNotThrow(() => open(t, 'memory').broker.reportDropped!('a', 1))
 })

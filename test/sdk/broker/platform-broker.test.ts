@@ -10,7 +10,7 @@ import { endpoint } from '../../../sdk/service/endpoint.ts'
 import { createBrokerService } from '../../../services/broker/service.ts'
 import { testBroker } from '../../contracts/broker.ts'
 import { openPlatformBroker } from '../../fixtures/platform-broker.ts'
-import { tick, until } from '../../fixtures/raw-backend.ts'
+import { tick, waitUntil } from '../../fixtures/raw-backend.ts'
 import {
   createQuietLog,
   createService,
@@ -19,7 +19,7 @@ import {
 } from '../../fixtures/sdk-services.ts'
 
 const toMessage = (text: string): Message => ({ headers: {}, body: Buffer.from(text) })
-const textOf = ({ body }: Message): string => Buffer.from(body).toString()
+const getText = ({ body }: Message): string => Buffer.from(body).toString()
 
 function open(t: Test, client: Client, namespace?: string) {
   const warnings: string[] = []
@@ -51,10 +51,10 @@ t.test('a message is delivered only in its namespace', async (t) => {
   const { client } = await openPlatformBroker(t)
   const [acme, other] = [open(t, client, 'acme').broker, open(t, client, 'other').broker]
   const received: string[] = []
-  await acme.subscribe('a', (message) => void received.push(textOf(message)))
+  await acme.subscribe('a', (message) => void received.push(getText(message)))
   await other.publish('a', toMessage('1'))
   await acme.publish('a', toMessage('2'))
-  await until(() => received.length > 0)
+  await waitUntil(() => received.length > 0)
   t.same(received, ['2'])
 })
 
@@ -85,7 +85,7 @@ t.test('a subscription is restored after a restart of the service', async (t) =>
   let service = await start()
   const { broker, warnings } = open(t, openClient(t, { address, retries: 0 }))
   const received = new Set<string>()
-  const leave = await broker.subscribe('a', (message) => void received.add(textOf(message)))
+  const unsubscribe = await broker.subscribe('a', (message) => void received.add(getText(message)))
   let next = 0
   let accepted = 0
   const codes = new Set<number>()
@@ -102,12 +102,12 @@ t.test('a subscription is restored after a restart of the service', async (t) =>
     }
   })()
   for (let round = 1; round <= 3; round++) {
-    await until(() => received.size >= round * 100)
+    await waitUntil(() => received.size >= round * 100)
     await service.close()
-    await until(() => warnings.length === 2 * round - 1)
+    await waitUntil(() => warnings.length === 2 * round - 1)
     const before = received.size
     service = await start()
-    await until(() => warnings.length === 2 * round && received.size > before)
+    await waitUntil(() => warnings.length === 2 * round && received.size > before)
   }
   done = true
   await load
@@ -118,18 +118,18 @@ t.test('a subscription is restored after a restart of the service', async (t) =>
   t.ok(received.size <= accepted)
   for (const code of codes) t.ok([502, 503].includes(code), `rejected with ${code}`)
   t.equal(service.subscribers(), 1)
-  await leave()
-  await until(() => service.subscribers() === 0)
+  await unsubscribe()
+  await waitUntil(() => service.subscribers() === 0)
 })
 
 t.test('a subscription that is cancelled during an outage is not restored', async (t) => {
   const { client, close, broker: checked } = await openPlatformBroker(t)
   const { broker, warnings } = open(t, client)
-  const leave = await broker.subscribe('a', () => void t.fail('the subscriber has left'))
+  const unsubscribe = await broker.subscribe('a', () => void t.fail('the subscriber has left'))
   await broker.subscribe('b', () => void t.fail('the broker was closed'))
   await close()
-  await until(() => warnings.length === 2)
-  await leave()
+  await waitUntil(() => warnings.length === 2)
+  await unsubscribe()
   await broker.close?.()
   await checked.publish('mx.a', toMessage('1'))
   t.equal(warnings.length, 2)
@@ -140,7 +140,7 @@ t.test('a subscription ends with its client, with a warning', async (t) => {
   const { broker, warnings } = open(t, client)
   await broker.subscribe('a', () => {})
   client.close()
-  await until(() => warnings.length > 0)
+  await waitUntil(() => warnings.length > 0)
   t.same(warnings, ['the subscription to a has ended: the client is closed'])
 })
 
@@ -164,7 +164,7 @@ t.test('a subscription that is rejected on restore ends with a warning', async (
   await broker.subscribe('a', () => {})
   await create(401).start()
   await first.stop({ timeoutMs: 1 })
-  await until(() => warnings.length === 2)
+  await waitUntil(() => warnings.length === 2)
   t.match(warnings[0], /^the subscription to a failed: .*; subscribing again$/)
   t.equal(warnings[1], 'the subscription to a has ended: access denied')
 })
@@ -182,9 +182,9 @@ t.test('the server counts messages dropped in the queue of a subscriber', async 
   })
   const publish = () => platform.broker.publish('mx.a', toMessage('x'))
   await publish()
-  await until(() => isBusy)
+  await waitUntil(() => isBusy)
   for (let i = 0; i < 9; i++) await publish()
-  await until(() => platform.broker.droppedRemotely === 8)
+  await waitUntil(() => platform.broker.droppedRemotely === 8)
   t.equal(broker.dropped, 8, 'one message is in progress and one is queued')
   t.match(await platform.client.call('broker', 'Broker.Stats', {}), {
     dropped: 0,
@@ -211,7 +211,7 @@ t.test(
     t.teardown(() => broker.close?.())
     await broker.subscribe('a', () => {})
     await close()
-    await until(() => infos.length > 0)
+    await waitUntil(() => infos.length > 0)
     t.match(infos, [/^the subscription to a failed: the broker is stopping; subscribing again$/])
     t.same(warnings, [])
 
@@ -231,7 +231,7 @@ t.test(
       onWarning: (message) => warnings.push(message),
     })
     await lost.subscribe('b', () => {})
-    await until(() => warnings.length > 0)
+    await waitUntil(() => warnings.length > 0)
     await lost.close?.()
     t.match(warnings[0], /^the subscription to b failed: bad gateway/)
   },

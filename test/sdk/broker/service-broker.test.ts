@@ -5,58 +5,58 @@ import { createServiceBroker } from '../../../sdk/broker/service-broker.ts'
 import type { ServiceOptions } from '../../../sdk/service/service.ts'
 import { startNats } from '../../fixtures/nats.ts'
 import { openPlatformBroker } from '../../fixtures/platform-broker.ts'
-import { openRawBackend, until } from '../../fixtures/raw-backend.ts'
+import { openRawBackend, waitUntil } from '../../fixtures/raw-backend.ts'
 import { createQuietLog, createService, openRegistry } from '../../fixtures/sdk-services.ts'
 
 function open(t: Test, options: Partial<ServiceOptions>) {
   const { log, lines } = createQuietLog()
-  const got: unknown[] = []
+  const received: unknown[] = []
   const service = createService(t, { log, ...options })
   const messages = (): string[] => lines.map((line) => JSON.parse(line).msg)
-  return { service, got, lines, messages }
+  return { service, received, lines, messages }
 }
 
-const nodeOf = async (registry: Registry, name: string) =>
+const getNode = async (registry: Registry, name: string) =>
   (await registry.getService(name))[0]!.nodes[0]!
 
 t.test('without a broker option, a service uses the broker of the platform', async (t) => {
   const registry = openRegistry(t)
   const { publish, subscribers } = await openPlatformBroker(t, { registry })
-  const { service, got } = open(t, { registry })
-  service.subscribe('orders', (order) => void got.push(order))
+  const { service, received } = open(t, { registry })
+  service.subscribe('orders', (order) => void received.push(order))
   await service.start()
   t.equal(subscribers(), 1)
   const body = Buffer.from('{"id":5}').toString('base64')
   await publish({ topic: 'orders', message: { body } })
-  await until(() => got.length > 0)
-  t.same(got, [{ id: 5 }])
-  t.match(await nodeOf(registry, 'greeter'), { metadata: { broker: 'mx' } })
+  await waitUntil(() => received.length > 0)
+  t.same(received, [{ id: 5 }])
+  t.match(await getNode(registry, 'greeter'), { metadata: { broker: 'mx' } })
   await service.stop()
-  await until(() => subscribers() === 0)
+  await waitUntil(() => subscribers() === 0)
 })
 
 t.test('a service starts before the broker of the platform, and subscribes later', async (t) => {
   const registry = openRegistry(t)
-  const { service, got, messages } = open(t, { registry })
-  service.subscribe('orders', (order) => void got.push(order))
+  const { service, received, messages } = open(t, { registry })
+  service.subscribe('orders', (order) => void received.push(order))
   await service.start()
   t.same(messages(), ['subscribing failed, retrying', 'service ready'])
   const { publish, subscribers } = await openPlatformBroker(t, { registry })
-  await until(() => subscribers() === 1)
+  await waitUntil(() => subscribers() === 1)
   await publish({ topic: 'orders', message: { body: '' } })
-  await until(() => got.length > 0)
-  await until(() => messages().at(-1) === 'subscribed')
+  await waitUntil(() => received.length > 0)
+  await waitUntil(() => messages().at(-1) === 'subscribed')
 })
 
 t.test('a service without subscriptions does not connect to its broker', async (t) => {
   const registry = openRegistry(t)
   const { service } = open(t, { registry })
   await service.start()
-  t.notOk('broker' in (await nodeOf(registry, 'greeter')).metadata)
+  t.notOk('broker' in (await getNode(registry, 'greeter')).metadata)
   const backend = await openRawBackend(t)
   const other = open(t, { registry, name: 'other', broker: `nats://127.0.0.1:${backend.port}` })
   await other.service.start()
-  t.equal((await nodeOf(registry, 'other')).metadata['broker'], 'nats')
+  t.equal((await getNode(registry, 'other')).metadata['broker'], 'nats')
   t.equal(backend.connections.length, 0, 'there is no connection')
 })
 
@@ -64,16 +64,16 @@ t.test('a broker URL opens a connection, which closes with the service', async (
   const server = await startNats(t)
   if (server === undefined) return
   const services = ['one', 'two'].map((name) => open(t, { name, broker: server.url }))
-  for (const { service, got } of services) {
-    service.subscribe('orders', (order) => void got.push(order))
+  for (const { service, received } of services) {
+    service.subscribe('orders', (order) => void received.push(order))
     await service.start()
   }
   const registry = openRegistry(t)
   const publisher = open(t, { name: 'three', broker: server.url, registry })
   const { createBroker } = await import('../../../sdk/broker/broker.ts')
   await createBroker(publisher.service).publish('orders', { id: 5 })
-  await until(() => services.every(({ got }) => got.length === 1))
-  t.same(services[0]!.got, [{ id: 5 }])
+  await waitUntil(() => services.every(({ received }) => received.length === 1))
+  t.same(services[0]!.received, [{ id: 5 }])
   t.match(await server.monitor('/varz'), { connections: 3 })
   await Promise.all([...services, publisher].map(({ service }) => service.stop()))
   while ((await server.monitor('/varz'))['connections'] !== 0);
@@ -93,7 +93,7 @@ t.test(
     t.notMatch(refused.lines.join(), /s3cret/)
     await server.stop()
     const rejected = open(t, { broker: `nats://right@127.0.0.1:${server.port}` })
-    rejected.service.subscribe('a', (message) => void rejected.got.push(message))
+    rejected.service.subscribe('a', (message) => void rejected.received.push(message))
     await rejected.service.start()
     t.match(rejected.messages(), [
       /^NATS at .* is unreachable/,
@@ -101,10 +101,10 @@ t.test(
       'service ready',
     ])
     await server.start()
-    await until(() => rejected.messages().includes('subscribed'))
+    await waitUntil(() => rejected.messages().includes('subscribed'))
     const { createBroker } = await import('../../../sdk/broker/broker.ts')
     await createBroker(rejected.service).publish('a', 1)
-    await until(() => rejected.got.length === 1)
+    await waitUntil(() => rejected.received.length === 1)
   },
 )
 

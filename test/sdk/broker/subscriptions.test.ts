@@ -7,7 +7,7 @@ import { createBroker } from '../../../domain/broker/broker.ts'
 import { brokerUnavailable } from '../../../domain/broker/errors.ts'
 import { Subscriptions, toReports } from '../../../sdk/broker/subscriptions.ts'
 import { type Context, metadata } from '../../../sdk/context.ts'
-import { until } from '../../fixtures/raw-backend.ts'
+import { waitUntil } from '../../fixtures/raw-backend.ts'
 import { createQuietLog } from '../../fixtures/sdk-services.ts'
 
 function open(t: Test, broker: Broker = createMemoryBroker()) {
@@ -33,7 +33,7 @@ t.test('a handler receives the decoded body', async (t) => {
   publish('events', '', { 'content-type': 'application/json' })
   publish('events', '[1]', { 'content-type': 'application/cloudevents+json', 'x-tenant': 'acme' })
   publish('events', 'ä', { 'content-type': 'text/plain' })
-  await until(() => seen.length === 4)
+  await waitUntil(() => seen.length === 4)
   t.strictSame(
     seen.map(([message]) =>
       message instanceof Uint8Array ? Buffer.from(message).toString() : message,
@@ -58,7 +58,7 @@ t.test(
     publish('people', '{"name":')
     publish('people', '{"__proto__":{},"name":"x"}')
     publish('people', { name: 'John' })
-    await until(() => names.length === 1)
+    await waitUntil(() => names.length === 1)
     t.strictSame(names, ['John'])
     t.equal(lines.length, 3)
     t.match(lines[0], /subscriber failed/)
@@ -81,7 +81,7 @@ t.test('a handler error is only logged', async (t) => {
   await begin()
   publish('events', {})
   publish('events', {})
-  await until(() => handled === 2 && lines.length === 2)
+  await waitUntil(() => handled === 2 && lines.length === 2)
   t.match(JSON.parse(lines[0]!), { topic: 'events', msg: 'subscriber failed' })
 })
 
@@ -96,7 +96,9 @@ t.test('a message is delivered to every node, or to one node per queue', async (
   }
   const { publish } = open(t, broker)
   for (let i = 0; i < 10; i++) publish('a', {})
-  await until(() => counts.all[0]! + counts.all[1]! + counts.queue[0]! + counts.queue[1]! === 30)
+  await waitUntil(
+    () => counts.all[0]! + counts.all[1]! + counts.queue[0]! + counts.queue[1]! === 30,
+  )
   t.strictSame(counts, { all: [10, 10], queue: [5, 5] })
 })
 
@@ -119,7 +121,7 @@ t.test('end waits for messages in progress and delivers no further messages', as
   await begin()
   publish('a', {})
   publish('a', {})
-  await until(() => begun === 1)
+  await waitUntil(() => begun === 1)
   const ended = subscriptions.end()
   publish('a', {})
   release()
@@ -162,10 +164,10 @@ t.test('an unavailable broker is retried until it accepts', async (t) => {
   subscriptions.add('a', () => void received++, {})
   await begin()
   t.match(JSON.parse(lines[0]!), { topic: 'a', msg: 'subscribing failed, retrying' })
-  await until(() => lines.length > 1)
+  await waitUntil(() => lines.length > 1)
   t.match(JSON.parse(lines[1]!), { topic: 'a', msg: 'subscribed' })
   publish('a', {})
-  await until(() => received === 1)
+  await waitUntil(() => received === 1)
 })
 
 t.test('a permanent rejection fails the start', async (t) => {
@@ -187,7 +189,7 @@ t.test('a later rejection is logged once and retried', async (t) => {
   const { subscriptions, begin, lines } = open(t, rejecting(outage, denial, denial, outage))
   subscriptions.add('a', () => {}, {})
   await begin()
-  await until(() => lines.some((line) => line.includes('"subscribed"')))
+  await waitUntil(() => lines.some((line) => line.includes('"subscribed"')))
   t.match(
     lines.map((line) => JSON.parse(line).msg),
     ['subscribing failed, retrying', 'subscribing failed, retrying', 'subscribed'],
@@ -218,7 +220,7 @@ t.test('leave does not wait for a subscriber that never returns', async (t) => {
   )
   await subscriptions.begin(broker)
   await broker.publish('a', { headers: {}, body: new Uint8Array(0) })
-  await until(() => begun)
+  await waitUntil(() => begun)
   await subscriptions.leave()
   t.equal(subscriptions.size, 1)
 })

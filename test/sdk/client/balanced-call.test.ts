@@ -9,7 +9,7 @@ import { endpoint } from '../../../sdk/service/endpoint.ts'
 import { Traces } from '../../../sdk/tracing/traces.ts'
 import { keepAlive } from '../../fixtures/keep-alive.ts'
 import { findClosedPort } from '../../fixtures/ports.ts'
-import { until } from '../../fixtures/raw-backend.ts'
+import { waitUntil } from '../../fixtures/raw-backend.ts'
 import { createTracker } from '../../fixtures/rpc.ts'
 import { openRpcService } from '../../fixtures/rpc-service.ts'
 import {
@@ -271,7 +271,7 @@ t.test('a timeout returns 408, and the service receives a cancellation', async (
   })
   const elapsedMs = performance.now() - startMs
   t.ok(elapsedMs >= 399 && elapsedMs < 5000, `${elapsedMs}`)
-  await until(() => events.at(-1)!.length > 0)
+  await waitUntil(() => events.at(-1)!.length > 0)
   const { timeoutMs } = calls.at(-1)!
   t.ok(timeoutMs > 0 && timeoutMs <= 400, 'the service receives the timeout')
   t.match(events.at(-1)!, [/cancel (cancel|timeout)/])
@@ -309,11 +309,11 @@ t.test(
     const controller = new AbortController()
     const { signal } = controller
     const call = client.call('greeter', 'A.B', {}, { signal })
-    await until(() => events.length === 1)
+    await waitUntil(() => events.length === 1)
     const reason = new Error('changed my mind')
     controller.abort(reason)
     t.equal(await call.catch((error) => error), reason)
-    await until(() => events[0]!.length > 0)
+    await waitUntil(() => events[0]!.length > 0)
     t.strictSame(events, [['cancel cancel']])
     t.equal(await client.call('greeter', 'A.B', {}, { signal }).catch((error) => error), reason)
     t.equal(events.length, 1, 'no request was sent')
@@ -328,7 +328,7 @@ t.test('a call can be aborted before it is sent, and between two attempts', asyn
   await t.rejects(first, { name: 'AbortError' })
   const late = new AbortController()
   const second = client.call('greeter', 'A.B', {}, { signal: late.signal, retries: 5 })
-  await until(() => counts[0]! >= 2)
+  await waitUntil(() => counts[0]! >= 2)
   late.abort()
   await t.rejects(second, { name: 'AbortError' })
   const sent = counts[0]

@@ -4,7 +4,7 @@ import { type CallDetails, formatCallMetadata } from '../../../sdk/client/call-m
 import { Context, createContext, metadata } from '../../../sdk/context.ts'
 
 /** The metadata of a call. */
-const fieldsOf = (details: CallDetails, namespace = ''): Record<string, string> => {
+const getFields = (details: CallDetails, namespace = ''): Record<string, string> => {
   const fields = parseMetadata(formatCallMetadata(details, namespace))!
   return Object.fromEntries(
     Array.from({ length: fields.length / 2 }, (_, i) => [fields[2 * i]!, fields[2 * i + 1]!]),
@@ -25,8 +25,8 @@ t.test('metadata, request id, account and namespace of the context are forwarded
 
 t.test('a context without a request id forwards its generated id', async (t) => {
   const context = createContext()
-  t.strictSame(fieldsOf({ context }), { 'x-request-id': context.id })
-  t.strictSame(fieldsOf({ context, metadata: { 'X-Request-Id': 'mine' } }), {
+  t.strictSame(getFields({ context }), { 'x-request-id': context.id })
+  t.strictSame(getFields({ context, metadata: { 'X-Request-Id': 'mine' } }), {
     'x-request-id': 'mine',
   })
 })
@@ -48,13 +48,13 @@ t.test('headers about a single request or response are not forwarded', async (t)
       'x-request-id': 'r-1',
     },
   })
-  t.strictSame(fieldsOf({ context }), {
+  t.strictSame(getFields({ context }), {
     'accept-language': 'de',
     authorization: 'Bearer a',
     'x-request-id': 'r-1',
   })
   const proxied = new Context(createScope(), 'mx-hops: 3\r\nx-request-id: r-1\r\n')
-  t.strictSame(fieldsOf({ context: proxied }), { 'x-request-id': 'r-1' })
+  t.strictSame(getFields({ context: proxied }), { 'x-request-id': 'r-1' })
 })
 
 t.test('metadata of the call overrides the context, and an empty value removes it', async (t) => {
@@ -63,7 +63,7 @@ t.test('metadata of the call overrides the context, and an empty value removes i
     'X-Tenant',
     'globex',
   )
-  t.strictSame(fieldsOf({ context, metadata: { 'X-Trace': '', 'X-New': '1' } }), {
+  t.strictSame(getFields({ context, metadata: { 'X-Trace': '', 'X-New': '1' } }), {
     'x-request-id': 'r-1',
     'x-tenant': 'globex',
     'x-new': '1',
@@ -73,7 +73,7 @@ t.test('metadata of the call overrides the context, and an empty value removes i
 t.test('the namespace comes from the call, the context or the client, in this order', async (t) => {
   const context = new Context(createScope(), 'x-request-id: r\r\nmx-namespace: shop\r\n')
   const without = new Context(createScope(), 'x-request-id: r\r\n')
-  const of = (details: CallDetails, client = '') => fieldsOf(details, client)['mx-namespace']
+  const of = (details: CallDetails, client = '') => getFields(details, client)['mx-namespace']
   t.equal(of({}, 'c'), 'c')
   t.equal(of({ context }, 'c'), 'shop')
   t.equal(of({ context: without }, 'c'), 'c')
@@ -86,10 +86,10 @@ t.test('the namespace comes from the call, the context or the client, in this or
 
 t.test('reserved names and invalid names and values are rejected', async (t) => {
   for (const name of ['Mx-Account', 'mx-namespace', 'Content-Type', 'a b', '', 'ä'])
-    t.throws(() => fieldsOf({ metadata: { [name]: 'x' } }), TypeError, name)
+    t.throws(() => getFields({ metadata: { [name]: 'x' } }), TypeError, name)
   for (const value of ['a\r\nb: c', '\u0000', '\u20ac'])
-    t.throws(() => fieldsOf({ metadata: { a: value } }), TypeError, value)
-  t.throws(() => fieldsOf({ namespace: 'a\r\nb: c' }), TypeError)
+    t.throws(() => getFields({ metadata: { a: value } }), TypeError, value)
+  t.throws(() => getFields({ namespace: 'a\r\nb: c' }), TypeError)
 })
 
 function createScope() {

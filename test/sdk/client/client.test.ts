@@ -9,7 +9,7 @@ import { endpoint } from '../../../sdk/service/endpoint.ts'
 import type { ServiceOptions } from '../../../sdk/service/service.ts'
 import { openPlatformRegistry } from '../../fixtures/platform-registry.ts'
 import { LOADER, toModule, toNodeArgs } from '../../fixtures/programs.ts'
-import { openRawBackend, until } from '../../fixtures/raw-backend.ts'
+import { openRawBackend, waitUntil } from '../../fixtures/raw-backend.ts'
 import { createTracker } from '../../fixtures/rpc.ts'
 import { openPort } from '../../fixtures/rpc-proxy.ts'
 import { openRpcService } from '../../fixtures/rpc-service.ts'
@@ -98,7 +98,7 @@ for (const listener of LISTENERS) {
     // On a busy machine the timeout may expire before the call arrives.
     for (let timeoutMs = 100; !begun; timeoutMs *= 2)
       await t.rejects(client.call('greeter', 'A.B', {}, { timeoutMs }), { code: 408 })
-    await until(() => aborted !== undefined)
+    await waitUntil(() => aborted !== undefined)
     t.match((aborted as Error).name, /TimeoutError|AbortError/)
   })
 
@@ -120,11 +120,11 @@ for (const listener of LISTENERS) {
     const client = openClient(t, { registry, timeoutMs: 100_000 })
     await client.call('greeter', 'A.Now')
     const calls = Array.from({ length: 99_000 }, () => client.call('greeter', 'A.Wait'))
-    await until(() => pending === 99_000)
+    await waitUntil(() => pending === 99_000)
     const startMs = performance.now()
     for (let i = 0; i < 200; i++) await client.call('greeter', 'A.Now')
-    const eachMs = (performance.now() - startMs) / 200
-    t.ok(eachMs < 50, `${eachMs} ms per call`)
+    const perCallMs = (performance.now() - startMs) / 200
+    t.ok(perCallMs < 50, `${perCallMs} ms per call`)
     for (const release of waiting) release()
     t.equal((await Promise.all(calls)).length, 99_000)
   })
@@ -155,10 +155,10 @@ t.test('client disconnect aborts the handler', async (t) => {
   const child = spawn(process.execPath, [...LOADER, '--input-type=module', '-e', source], {
     stdio: 'ignore',
   })
-  await until(() => begun)
+  await waitUntil(() => begun)
   child.kill('SIGKILL')
   await once(child, 'exit')
-  await until(() => aborted !== '')
+  await waitUntil(() => aborted !== '')
   t.equal(aborted, 'AbortError')
 })
 
@@ -274,23 +274,23 @@ t.test('the deadline of a context limits the call, and the remaining time is sen
     const controller = new AbortController()
     const before = calls.length
     const done = call({ signal: controller.signal, ...options })
-    await until(() => calls.length > before)
+    await waitUntil(() => calls.length > before)
     controller.abort()
     await done
     return calls.at(-1)!.timeoutMs
   }
-  const near = (ms: number, expected: number) => ms <= expected && ms > expected - 500
-  t.ok(near(await sent({}), 10_000))
-  t.ok(near(await sent({ timeoutMs: 2000 }), 2000))
+  const isNear = (ms: number, expected: number) => ms <= expected && ms > expected - 500
+  t.ok(isNear(await sent({}), 10_000))
+  t.ok(isNear(await sent({ timeoutMs: 2000 }), 2000))
   t.equal(await sent({ timeoutMs: Number.POSITIVE_INFINITY }), 0)
   const context = createContext({ timeoutMs: 3000 })
-  t.ok(near(await sent({ context }), 3000))
-  t.ok(near(await sent({ context, timeoutMs: 1000 }), 1000))
-  t.ok(near(await sent({ context, timeoutMs: 9000 }), 3000))
-  t.ok(near(await sent({ context, timeoutMs: Number.POSITIVE_INFINITY }), 3000))
-  const over = createContext({ timeoutMs: 1 })
+  t.ok(isNear(await sent({ context }), 3000))
+  t.ok(isNear(await sent({ context, timeoutMs: 1000 }), 1000))
+  t.ok(isNear(await sent({ context, timeoutMs: 9000 }), 3000))
+  t.ok(isNear(await sent({ context, timeoutMs: Number.POSITIVE_INFINITY }), 3000))
+  const expired = createContext({ timeoutMs: 1 })
   await new Promise((resolve) => setTimeout(resolve, 5))
-  await t.rejects(client.call('greeter', 'A.B', {}, { context: over }))
+  await t.rejects(client.call('greeter', 'A.B', {}, { context: expired }))
 })
 
 t.test('aborting a call aborts the calls made with its context', async (t) => {
@@ -319,10 +319,10 @@ t.test('aborting a call aborts the calls made with its context', async (t) => {
   await outer.start()
   const controller = new AbortController()
   const call = client.call('outer', 'A.Call', {}, { signal: controller.signal })
-  await until(() => begun)
+  await waitUntil(() => begun)
   controller.abort()
   await t.rejects(call, { name: 'AbortError' })
-  await until(() => innerAborted)
+  await waitUntil(() => innerAborted)
 })
 
 t.test('50 concurrent calls with one signal emit no warning', async (t) => {
@@ -378,12 +378,12 @@ t.test('a closed client rejects calls, and calls in flight complete', async (t) 
   registerPorts(registry, 'slow', [port])
   const client = openClient(t, { registry })
   const call = client.call('slow', 'A.B')
-  await until(() => calls.length === 1)
+  await waitUntil(() => calls.length === 1)
   client.close()
   await t.rejects(client.call('greeter', 'Helloworld.Call'), /the client is closed/)
   calls[0]!.reply('', '{"late":true}')
   t.strictSame(await call, { late: true })
-  await until(() => sockets[0]!.readyState === sockets[0]!.CLOSED)
+  await waitUntil(() => sockets[0]!.readyState === sockets[0]!.CLOSED)
 })
 
 t.test('closing a client ends its streams with an error', async (t) => {
@@ -393,11 +393,11 @@ t.test('closing a client ends its streams with an error', async (t) => {
   registerPorts(registry, 'slow', [port])
   const client = openClient(t, { registry })
   const reading = client.stream('slow', 'A.B', {}).next()
-  await until(() => calls.length === 1)
+  await waitUntil(() => calls.length === 1)
   client.close()
   await t.rejects(reading, { name: 'TypeError', message: 'the client is closed' })
-  await until(() => calls[0]!.isSettled)
-  await until(() => sockets[0]!.readyState === sockets[0]!.CLOSED)
+  await waitUntil(() => calls[0]!.isSettled)
+  await waitUntil(() => sockets[0]!.readyState === sockets[0]!.CLOSED)
 })
 
 t.test('killing one of two services under load fails only calls in flight', async (t) => {
@@ -419,7 +419,7 @@ t.test('killing one of two services under load fails only calls in flight', asyn
   })
   const client = openClient(t, { registry })
   const pids = new Set<unknown>()
-  let made = 0
+  let created = 0
   let killed = false
   const failures: unknown[] = []
   const load = async (): Promise<void> => {
@@ -429,7 +429,7 @@ t.test('killing one of two services under load fails only calls in flight', asyn
       } catch (error) {
         failures.push((error as Error).message)
       }
-      if (++made > 1000 && !killed) killed = child.kill('SIGKILL')
+      if (++created > 1000 && !killed) killed = child.kill('SIGKILL')
     }
   }
   await Promise.all(Array.from({ length: 20 }, load))

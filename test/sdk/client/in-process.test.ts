@@ -13,7 +13,7 @@ import { createDispatcher } from '../../../sdk/service/dispatch.ts'
 import { type Endpoints, endpoint } from '../../../sdk/service/endpoint.ts'
 import { testCalls } from '../../contracts/calls.ts'
 import { keepAlive } from '../../fixtures/keep-alive.ts'
-import { until } from '../../fixtures/raw-backend.ts'
+import { waitUntil } from '../../fixtures/raw-backend.ts'
 import { RecordedCall } from '../../fixtures/rpc.ts'
 import { openProxy, toNode } from '../../fixtures/rpc-proxy.ts'
 import {
@@ -200,9 +200,9 @@ t.test('timeout and abort reach the handler', async (t) => {
   controller.abort()
   await t.rejects(cancelled, { name: 'AbortError' })
   const early = new AbortController()
-  const never = client.call('greeter', 'A.Wait', {}, { signal: early.signal })
+  const aborted = client.call('greeter', 'A.Wait', {}, { signal: early.signal })
   early.abort()
-  await t.rejects(never, { name: 'AbortError' })
+  await t.rejects(aborted, { name: 'AbortError' })
   await new Promise(setImmediate)
   t.strictSame(reasons, ['TimeoutError', 'AbortError'], 'the call that was aborted early never ran')
   t.equal(deadlines.size, before)
@@ -303,7 +303,7 @@ t.test('an exception of one caller does not affect other calls of the tick', asy
   const calls = [{}, { onEvent }, {}, {}].map((fields) =>
     send(caller, { endpoint: 'A.Echo', ...fields }),
   )
-  await until(() => thrown.length === 1 && calls.at(-1)!.events.length === 1)
+  await waitUntil(() => thrown.length === 1 && calls.at(-1)!.events.length === 1)
   t.match(thrown, [{ message: 'of the caller' }])
   t.strictSame(
     calls.map(({ events }) => events.length),
@@ -326,13 +326,13 @@ t.test('bodies may be bytes or text, as over a connection', async (t) => {
   const bytes = send(caller, { endpoint: 'A.Echo', body: Buffer.from('{"n":2}') })
   const invalid = send(caller, { endpoint: 'A.Echo', body: '{"n":' })
   t.strictSame(text.events, [], 'responses are asynchronous')
-  await until(() => invalid.events.length === 1)
+  await waitUntil(() => invalid.events.length === 1)
   t.strictSame(text.events, ['reply "" {"n":1}'])
   t.strictSame(bytes.events, ['reply "" {"n":2}'])
   t.match(invalid.error, { code: 400 })
   const stream = send(caller, { endpoint: 'A.Both', body: '', more: true, stream: true })
   t.equal(stream.sendData('1'), false)
-  await until(() => stream.events.length === 1)
+  await waitUntil(() => stream.events.length === 1)
   t.strictSame(stream.events, ['credit'])
   const memory = Buffer.from('2')
   t.ok(stream.sendData(memory))
@@ -340,7 +340,7 @@ t.test('bodies may be bytes or text, as over a connection', async (t) => {
   t.ok(stream.sendData('{"a":3}'))
   stream.endData()
   t.throws(() => stream.sendData('4'), /endData was already called/)
-  await until(() => stream.events.at(-1) === 'end')
+  await waitUntil(() => stream.events.at(-1) === 'end')
   t.strictSame(stream.events, ['credit', 'data {"request":2}', 'data {"request":{"a":3}}', 'end'])
   t.equal(caller.pending, 0)
 })
@@ -374,14 +374,14 @@ t.test('byte bodies count toward the flow-control window', async (t) => {
   })
   const up = send(caller, { endpoint: 'A.Slow', body: '', more: true })
   t.notOk(up.sendData(large))
-  await until(() => up.events.length === 1)
+  await waitUntil(() => up.events.length === 1)
   t.strictSame([up.sendData(large), up.sendData(large), up.sendData(large)], [true, true, false])
-  const down = send(caller, { endpoint: 'A.Fast', stream: true })
-  await until(() => down.events.length > 0)
-  const count = down.events.length
+  const serverStream = send(caller, { endpoint: 'A.Fast', stream: true })
+  await waitUntil(() => serverStream.events.length > 0)
+  const count = serverStream.events.length
   t.ok(count <= 3, `${count} messages were sent`)
-  for (let i = 0; i < count; i++) down.consumed(large.length * 2)
-  await until(() => down.events.length > count)
+  for (let i = 0; i < count; i++) serverStream.consumed(large.length * 2)
+  await waitUntil(() => serverStream.events.length > count)
 })
 
 t.test('a stream within a process yields to the event loop', async (t) => {

@@ -60,12 +60,12 @@ t.test(
     registerPorts(registry, 'greeter', [9001])
     const proxy = 'mx://127.0.0.1:9009'
     const targets = open(t, { registry, proxy })
-    const portsOf = (name: string, address?: string) =>
+    const listPorts = (name: string, address?: string) =>
       (targets.find(name, address) as Upstream).nodes.map(({ port }) => port)
-    t.strictSame(portsOf('greeter'), [9009])
-    t.strictSame(portsOf('other'), [9009])
+    t.strictSame(listPorts('greeter'), [9009])
+    t.strictSame(listPorts('other'), [9009])
     t.strictSame(
-      portsOf('other', '127.0.0.1:9002'),
+      listPorts('other', '127.0.0.1:9002'),
       [9002],
       'an address of the call overrides the proxy',
     )
@@ -73,7 +73,7 @@ t.test(
     const remove = addLocalService(registry, local)
     t.equal(targets.find('greeter'), local)
     remove()
-    t.strictSame(portsOf('greeter'), [9009])
+    t.strictSame(listPorts('greeter'), [9009])
   },
 )
 
@@ -96,14 +96,14 @@ t.test('an address takes precedence over registry and services', async (t) => {
   const registry = openRegistry(t)
   registerPorts(registry, 'greeter', [9001])
   const targets = open(t, { registry, services: [create('greeter')] })
-  const portOf = (address: string) => {
+  const getPort = (address: string) => {
     const [node] = (targets.find('greeter', address) as Upstream).nodes
     return `${node!.protocol} ${node!.secure} ${node!.host} ${node!.port}`
   }
-  t.equal(portOf('127.0.0.1:9002'), 'mx false 127.0.0.1 9002')
-  t.equal(portOf('mxs://service.test:443'), 'mx true service.test 443')
-  t.equal(portOf('http://[::1]:80'), 'http false ::1 80')
-  t.equal(portOf('https://service.test:443'), 'http true service.test 443')
+  t.equal(getPort('127.0.0.1:9002'), 'mx false 127.0.0.1 9002')
+  t.equal(getPort('mxs://service.test:443'), 'mx true service.test 443')
+  t.equal(getPort('http://[::1]:80'), 'http false ::1 80')
+  t.equal(getPort('https://service.test:443'), 'http true service.test 443')
   t.equal(targets.find('a', '127.0.0.1:9002'), targets.find('b', '127.0.0.1:9002'))
   const [node] = (open(t, { address: '127.0.0.1:9003' }).find('any') as Upstream).nodes
   t.equal(node!.port, 9003)
@@ -146,14 +146,14 @@ t.test('a service missing in another domain is looked up in mx', async (t) => {
     [acme, 'shop', 9003],
   ] as const)
     await registry.register!(makeService(name, [`127.0.0.1:${port}`]))
-  const portsOf = async (targets: ClientTargets, name: string) =>
+  const listPorts = async (targets: ClientTargets, name: string) =>
     ((await targets.find(name)) as Upstream | undefined)?.nodes.map(({ port }) => port)
   const targets = open(t, { registry: 'memory', domain: 'acme' })
-  t.strictSame(await portsOf(targets, 'shop'), [9003])
-  t.strictSame(await portsOf(targets, 'store'), [9001])
-  t.strictSame(await portsOf(targets, 'none'), undefined)
+  t.strictSame(await listPorts(targets, 'shop'), [9003])
+  t.strictSame(await listPorts(targets, 'store'), [9001])
+  t.strictSame(await listPorts(targets, 'none'), undefined)
   t.ok(await targets.isKnown('store', '127.0.0.1:9001'))
-  t.strictSame(await portsOf(open(t, { registry: 'memory' }), 'shop'), [9002])
+  t.strictSame(await listPorts(open(t, { registry: 'memory' }), 'shop'), [9002])
 })
 
 t.test('balance and policies of the registry apply to calls, without health checks', async (t) => {

@@ -6,7 +6,7 @@ import type { StandardSchema } from '../../../sdk/schema/schema.ts'
 import { Int64 } from '../../../sdk/schema/schema-types.ts'
 
 const of = (json: unknown) => toConfigValue({ path: 'a.b', data: JSON.stringify(json) })
-const nothing = toConfigValue({ path: 'a.b' })
+const missing = toConfigValue({ path: 'a.b' })
 const failed = toConfigValue({ path: 'a.b', error: badRequest('config', 'no') })
 
 /** Checks the values that an accessor converts, and that it returns the fallback for unusable values. */
@@ -21,7 +21,7 @@ function check<T>(
     for (const [json, expected] of made)
       t.strictSame(read(of(json)), expected, JSON.stringify(json))
     for (const json of unusable) t.equal(read(of(json)), fallback, JSON.stringify(json))
-    t.equal(read(nothing), fallback)
+    t.equal(read(missing), fallback)
     t.equal(read(failed), fallback)
   })
 }
@@ -168,7 +168,7 @@ t.test('scan rejects an integer that would be rounded, with its digits', async (
 })
 
 t.test('without a fallback, accessors return zero values', async (t) => {
-  for (const value of [nothing, failed]) {
+  for (const value of [missing, failed]) {
     t.equal(value.string(), '')
     t.equal(value.int(), 0)
     t.equal(value.float64(), 0)
@@ -186,11 +186,11 @@ t.test(
   async (t) => {
     t.ok(of(5).exists())
     t.ok(of(null).exists())
-    t.notOk(nothing.exists())
+    t.notOk(missing.exists())
     t.notOk(failed.exists())
     t.strictSame(of({ a: [1] }).json(), { a: [1] })
     t.equal(of(5).error, undefined)
-    t.equal(nothing.error, undefined)
+    t.equal(missing.error, undefined)
     t.match(failed.error, { code: 400, message: 'no' })
     t.equal(of(5).path, 'a.b')
   },
@@ -225,7 +225,7 @@ t.test('scan fails with the path of the first invalid field', async (t) => {
 t.test(
   'scan of a missing value fails with 404, and scan of a failed value with its error',
   async (t) => {
-    await t.rejects(nothing.scan(Database), { code: 404, message: 'not found: a.b' })
+    await t.rejects(missing.scan(Database), { code: 404, message: 'not found: a.b' })
     await t.rejects(failed.scan(Database), { code: 400, message: 'no' })
   },
 )

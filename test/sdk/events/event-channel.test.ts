@@ -120,9 +120,9 @@ t.test('without an events service, consuming fails with 404', async (t) => {
 t.test('exiting the loop or aborting ends a channel in any state', async (t) => {
   const { events, lose } = await open(t)
   const remaining = events.consume('a')
-  const nothing = remaining.next()
+  const nextEvent = remaining.next()
   await remaining.return!()
-  t.same(await nothing, { done: true, value: undefined })
+  t.same(await nextEvent, { done: true, value: undefined })
   const { signal, abort } = new (class extends AbortController {
     override abort = super.abort.bind(this)
   })()

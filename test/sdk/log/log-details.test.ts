@@ -36,10 +36,10 @@ t.test('an error instead of details is logged as err', async (t) => {
 
 t.test('text instead of details is the message', async (t) => {
   const { log, lines } = open({ id: '7' })
-  const loose = log as unknown as Record<'info', (...args: unknown[]) => void>
-  loose.info('just text')
-  loose.info('just text %s', 1)
-  loose.info(undefined, 'no details')
+  const untyped = log as unknown as Record<'info', (...args: unknown[]) => void>
+  untyped.info('just text')
+  untyped.info('just text %s', 1)
+  untyped.info(undefined, 'no details')
   t.strictSame(lines, [
     ['info', { id: '7' }, 'just text'],
     ['info', { id: '7' }, 'just text 1'],

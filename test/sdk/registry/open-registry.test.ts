@@ -13,7 +13,7 @@ import { Service } from '../../../sdk/service/service.ts'
 import { testRegistry } from '../../contracts/registry.ts'
 import { openPlatformRegistry } from '../../fixtures/platform-registry.ts'
 import { LOADER, toModule } from '../../fixtures/programs.ts'
-import { until } from '../../fixtures/raw-backend.ts'
+import { waitUntil } from '../../fixtures/raw-backend.ts'
 import { createQuietLog, createService, openClient } from '../../fixtures/sdk-services.ts'
 import { makeService, replaceServices } from '../../fixtures/services.ts'
 
@@ -21,7 +21,7 @@ testRegistry(t, () => {
   const { registry, close } = openRegistry('memory')
   return {
     registry: { ...registry, close },
-    become: (services) => replaceServices(registry, services),
+    replaceServices: (services) => replaceServices(registry, services),
   }
 })
 
@@ -172,9 +172,9 @@ t.test(
       ['mxs://[::1]:0', /: the port of mxs:\/\/host:port must be from 1 to 65535, got 0$/],
     ]
     for (const [text, message] of invalid) {
-      const expect = (what: string) => ({
+      const expect = (name: string) => ({
         name: 'TypeError',
-        message: new RegExp(`^${what}${message.source}`),
+        message: new RegExp(`^${name}${message.source}`),
       })
       t.throws(() => new Service({ name: 'greeter', registry: text }), expect('registry'), text)
       t.throws(() => new Client({ registry: text }), expect('registry'))
@@ -206,7 +206,7 @@ t.test('with an unreachable registry, a service starts and registers later', asy
   })
   t.match(ready, { msg: 'service ready', registry: `mx://${address}` })
   const { registry } = await openPlatformRegistry(t, { address })
-  await until(() => lines.length === 3)
+  await waitUntil(() => lines.length === 3)
   t.match(lines[2], /"msg":"registered"/)
   t.match(await registry.getService('greeter'), [{ nodes: [{ address: service.address }] }])
 })

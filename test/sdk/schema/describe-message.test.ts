@@ -7,7 +7,7 @@ import { toValue } from '../../../sdk/schema/describe-message.ts'
 import type { JsonSchema } from '../../../sdk/schema/json-schema.ts'
 import { Bytes, Int64, Uint64 } from '../../../sdk/schema/schema-types.ts'
 
-function typesOf(schema: TSchema): Record<string, string> {
+function listTypes(schema: TSchema): Record<string, string> {
   const { values } = toValue('CallRequest', schema as JsonSchema)
   return Object.fromEntries(values.map(({ name, type }) => [name, type]))
 }
@@ -31,7 +31,7 @@ t.test('a value has name, type and nested values, which are empty for scalars', 
 
 t.test('schema types map to type names', async (t) => {
   t.strictSame(
-    typesOf(
+    listTypes(
       Type.Object({
         text: Type.String(),
         flag: Type.Boolean(),
@@ -109,7 +109,7 @@ t.test('an intersection has the fields of all parts', async (t) => {
     Type.Object({ a: Type.String() }),
     Type.Object({ b: Type.Integer() }),
   ])
-  t.strictSame(typesOf(both), { a: 'string', b: 'int64' })
+  t.strictSame(listTypes(both), { a: 'string', b: 'int64' })
 })
 
 t.test('recursion is limited in depth and size', async (t) => {
@@ -117,10 +117,10 @@ t.test('recursion is limited in depth and size', async (t) => {
     { Node: Type.Object({ id: Type.String(), kids: Type.Array(Type.Ref('Node')) }) },
     'Node',
   )
-  const depthOf = ({ values }: Value): number => 1 + Math.max(0, ...values.map(depthOf))
-  const sizeOf = ({ values }: Value): number =>
-    values.reduce((sum, value) => sum + sizeOf(value), 1)
-  t.equal(depthOf(toValue('Tree', Tree as JsonSchema)), 7, 'six levels of fields')
+  const getDepth = ({ values }: Value): number => 1 + Math.max(0, ...values.map(getDepth))
+  const getSize = ({ values }: Value): number =>
+    values.reduce((sum, value) => sum + getSize(value), 1)
+  t.equal(getDepth(toValue('Tree', Tree as JsonSchema)), 7, 'six levels of fields')
   const loop: JsonSchema = { $defs: { a: { $ref: 'b' }, b: { $ref: 'a' } }, $ref: 'a' }
   t.strictSame(toValue('R', loop), { name: 'R', type: 'any', values: [] })
   t.strictSame(toValue('R', { $ref: 'nowhere' }), { name: 'R', type: 'any', values: [] })
@@ -129,7 +129,7 @@ t.test('recursion is limited in depth and size', async (t) => {
     $defs: { w: { properties: Object.fromEntries(names.map((name) => [name, { $ref: 'w' }])) } },
     $ref: 'w',
   }
-  t.ok(sizeOf(toValue('R', wide)) < 1100, '20^6 fields are not described')
+  t.ok(getSize(toValue('R', wide)) < 1100, '20^6 fields are not described')
 })
 
 t.test(

@@ -4,7 +4,7 @@ import { compileSchema } from '../../../sdk/schema/schema.ts'
 import { formatKeyPath, SchemaError } from '../../../sdk/schema/schema-error.ts'
 
 /** Error message for a caller. */
-function messageOf(schema: TSchema, value: unknown): string {
+function getMessage(schema: TSchema, value: unknown): string {
   try {
     void compileSchema(schema, 'request').decode(value)
   } catch (error) {
@@ -71,22 +71,22 @@ t.test(
         'request.a must be x, got "y"',
       ],
     ]
-    for (const [schema, value, message] of cases) t.equal(messageOf(schema, value), message)
+    for (const [schema, value, message] of cases) t.equal(getMessage(schema, value), message)
   },
 )
 
 t.test('a value that matches no alternative results in one error', async (t) => {
   const colour = Type.Union([Type.Literal('red'), Type.Literal('green'), Type.Literal('blue')])
   t.equal(
-    messageOf(Type.Object({ colour }), { colour: 'x' }),
+    getMessage(Type.Object({ colour }), { colour: 'x' }),
     'request.colour must be "red", "green" or "blue", got "x"',
   )
   const loose = Type.Object({
     a: Type.Union([Type.String(), Type.Array(Type.Integer()), Type.Null()]),
   })
-  t.equal(messageOf(loose, { a: true }), 'request.a must be a string, an array or null, got true')
+  t.equal(getMessage(loose, { a: true }), 'request.a must be a string, an array or null, got true')
   t.equal(
-    messageOf(loose, { a: [1, 'x'] }),
+    getMessage(loose, { a: [1, 'x'] }),
     'request.a[1] must be an integer, got "x"',
     'the only alternative of this type',
   )
@@ -94,11 +94,11 @@ t.test('a value that matches no alternative results in one error', async (t) => 
     s: Type.Union([Type.Object({ r: Type.Number() }), Type.Object({ w: Type.Number() })]),
   })
   t.match(
-    messageOf(shapes, { s: { r: 'x' } }),
+    getMessage(shapes, { s: { r: 'x' } }),
     /^request\.s must be an object that matches one of its variants/,
   )
   const many = Type.Union(Array.from({ length: 50 }, (_, i) => Type.Literal(`option${i}`)))
-  t.ok(messageOf(many, 'x').length < 200)
+  t.ok(getMessage(many, 'x').length < 200)
 })
 
 t.test('errors do not contain secrets', async (t) => {
@@ -107,24 +107,24 @@ t.test('errors do not contain secrets', async (t) => {
     keys: Type.Array(Type.Integer(), { writeOnly: true }),
   })
   t.equal(
-    messageOf(schema, { password: 'hunter2', keys: [] }),
+    getMessage(schema, { password: 'hunter2', keys: [] }),
     'request.password must not have fewer than 10 characters, got string',
   )
   t.equal(
-    messageOf(schema, { password: 'hunter2hunter2', keys: ['hunter2'] }),
+    getMessage(schema, { password: 'hunter2hunter2', keys: ['hunter2'] }),
     'request.keys[0] must be an integer, got string',
   )
   const nested = Type.Object({ value: Type.Object({ data: Type.String({ writeOnly: true }) }) })
   for (const invalid of [{ value: 'hunter2' }, 'hunter2'])
-    t.match(messageOf(nested, invalid), /^request(\.value)? must be an object, got string$/)
+    t.match(getMessage(nested, invalid), /^request(\.value)? must be an object, got string$/)
 })
 
 t.test('an error message is short for any request', async (t) => {
   const schema = Type.Record(Type.String(), Type.Number())
-  t.ok(messageOf(schema, { a: 'x'.repeat(100_000) }).length < 200)
-  t.ok(messageOf(schema, { ['x'.repeat(100_000)]: 'a' }).length < 300)
+  t.ok(getMessage(schema, { a: 'x'.repeat(100_000) }).length < 200)
+  t.ok(getMessage(schema, { ['x'.repeat(100_000)]: 'a' }).length < 300)
   t.ok(
-    messageOf(
+    getMessage(
       Type.Array(Type.Number()),
       Array.from({ length: 100_000 }, () => 'x'),
     ).length < 200,

@@ -4,7 +4,7 @@ import { createAuthorizer } from '../../../core/auth/authorizer.ts'
 import { Type } from '../../../core/schema.ts'
 import { createDispatcher } from '../../../sdk/service/dispatch.ts'
 import { endpoint } from '../../../sdk/service/endpoint.ts'
-import { until } from '../../contracts/registry.ts'
+import { waitUntil } from '../../contracts/registry.ts'
 import { createAccount, createRule, MemoryAuthSource } from '../../fixtures/auth-source.ts'
 import { createQuietLog } from '../../fixtures/sdk-services.ts'
 import { begin, serve, TestCall } from '../../fixtures/served-calls.ts'
@@ -123,7 +123,7 @@ t.test('an invalid, expired or revoked token returns 401 without the reason', as
   const metadata = await show(JANE, '', { id: 'one' })
   t.ok((await serve(dispatcher, 'A.Who', { metadata })).answer)
   source.revoke('one')
-  await until(async () => (await serve(dispatcher, 'A.Who', { metadata })).error?.code === 401)
+  await waitUntil(async () => (await serve(dispatcher, 'A.Who', { metadata })).error?.code === 401)
 })
 
 t.test('a call denied by the rules returns 401, with or without an account', async (t) => {
@@ -181,14 +181,14 @@ t.test('a call cancelled before authorization does not run', async (t) => {
 t.test('a stream ends with 401 when the rules deny it', async (t) => {
   const { dispatcher, source, seen, show } = open(t)
   const call = begin(dispatcher, 'A.Watch', { metadata: await show(), stream: true })
-  await until(() => call.items.length === 1)
+  await waitUntil(() => call.items.length === 1)
   source.setRules('mx', STAFF_ONLY)
   source.setRules('mx', createRule({ id: 'nobody', access: 'DENIED' }))
   const startMs = performance.now()
-  await until(() => call.isSettled)
+  await waitUntil(() => call.isSettled)
   t.ok(performance.now() - startMs < 1000)
   t.match(call.error, { code: 401, message: 'Unauthorized call made to greeter:A.Watch' })
-  await until(() => seen.closed)
+  await waitUntil(() => seen.closed)
   t.match(seen.aborted, 'AbortError')
   t.equal(dispatcher.active, 0)
 })
@@ -205,28 +205,28 @@ t.test('a stream ends with 401 when its token is revoked or expires', async (t) 
     metadata: await show(JANE, '', { lifeS: 1, nowMs }),
     stream: true,
   })
-  await until(() => revoked.items.length + expiring.items.length === 2)
+  await waitUntil(() => revoked.items.length + expiring.items.length === 2)
   source.revoke('one')
-  await until(() => revoked.isSettled)
+  await waitUntil(() => revoked.isSettled)
   t.match(revoked.error, {
     code: 401,
     message: /(?:^|: )invalid or expired access token; log in again$/,
   })
   t.equal(expiring.isSettled, false)
-  await until(() => expiring.isSettled)
+  await waitUntil(() => expiring.isSettled)
   t.match(expiring.error, { code: 401 })
 })
 
 t.test('a stream continues while the rules are unavailable', async (t) => {
   const { dispatcher, source, show } = open(t)
   const call = begin(dispatcher, 'A.Watch', { metadata: await show(), stream: true })
-  await until(() => call.items.length === 1)
+  await waitUntil(() => call.items.length === 1)
   source.disconnect()
   source.setRules('mx', createRule({ id: 'nobody', access: 'DENIED' }))
   await serve(dispatcher, 'A.Who')
   t.equal(call.isSettled, false)
   source.recover()
-  await until(() => call.isSettled)
+  await waitUntil(() => call.isSettled)
 })
 
 t.test('Debug.Health is public, other Debug endpoints require an administrator', async (t) => {

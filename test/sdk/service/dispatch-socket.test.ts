@@ -5,7 +5,7 @@ import { Channel } from '../../../core/rpc/ws/channel.ts'
 import { createServiceLog } from '../../../sdk/log/service-log.ts'
 import { createDispatcher, type Dispatcher } from '../../../sdk/service/dispatch.ts'
 import { endpoint } from '../../../sdk/service/endpoint.ts'
-import { tick, until } from '../../fixtures/raw-backend.ts'
+import { tick, waitUntil } from '../../fixtures/raw-backend.ts'
 import { RecordedCall } from '../../fixtures/rpc.ts'
 import { openRpcService } from '../../fixtures/rpc-service.ts'
 
@@ -14,13 +14,13 @@ import { openRpcService } from '../../fixtures/rpc-service.ts'
 const Named = Type.Object({ name: Type.String() })
 const MESSAGES = 20_000
 
-interface Seen {
-  yielded: number
+interface Received {
+  yieldedCount: number
   closed: boolean
   aborted: string
 }
 
-function createHelloworld(seen: Seen): Dispatcher {
+function createHelloworld(seen: Received): Dispatcher {
   return createDispatcher({
     service: 'helloworld',
     log: createServiceLog({ service: 'helloworld', level: 'silent', write: () => {} }),
@@ -35,7 +35,7 @@ function createHelloworld(seen: Seen): Dispatcher {
           stream: 'server',
           *handle() {
             try {
-              for (; seen.yielded < MESSAGES; seen.yielded++) yield seen.yielded
+              for (; seen.yieldedCount < MESSAGES; seen.yieldedCount++) yield seen.yieldedCount
             } finally {
               seen.closed = true
             }
@@ -68,10 +68,10 @@ function createHelloworld(seen: Seen): Dispatcher {
 async function open(t: Test): Promise<{
   send: (fields: Partial<OutgoingCall>) => RecordedCall
   dispatcher: Dispatcher
-  seen: Seen
+  seen: Received
   channel: Channel
 }> {
-  const seen: Seen = { yielded: 0, closed: false, aborted: '' }
+  const seen: Received = { yieldedCount: 0, closed: false, aborted: '' }
   const dispatcher = createHelloworld(seen)
   const { port } = await openRpcService(t, dispatcher.dispatch)
   const channel = new Channel({ host: '127.0.0.1', port })
@@ -88,11 +88,11 @@ t.test(
   'a call returns the response, 400 for an invalid request, or 404 for an unknown endpoint',
   async (t) => {
     const { send } = await open(t)
-    const fine = send({})
+    const succeeded = send({})
     const invalid = send({ body: '{"name":5}' })
     const none = send({ endpoint: 'Helloworld.Nope' })
-    await until(() => none.events.length > 0)
-    t.strictSame(fine.events, ['reply "" {"message":"Hello John"}'])
+    await waitUntil(() => none.events.length > 0)
+    t.strictSame(succeeded.events, ['reply "" {"message":"Hello John"}'])
     t.strictSame(invalid.events, ['fail 400 helloworld: request.name must be a string, got 5'])
     t.strictSame(none.events, [
       'fail 404 helloworld: endpoint not found: helloworld.Helloworld.Nope',
@@ -104,9 +104,9 @@ t.test('rejects a malformed metadata block with 400, and the connection stays op
   const { send, channel } = await open(t)
   const metadata = 'garbage\r\nmx-account: {"id":"x"}\r\n'
   const invalid = [send({ metadata }), send({ metadata, stream: true, more: true })]
-  const fine = send({ metadata: 'x-a: b\r\n' })
-  await until(() => fine.events.length > 0)
-  t.strictSame(fine.events, ['reply "" {"message":"Hello John"}'])
+  const succeeded = send({ metadata: 'x-a: b\r\n' })
+  await waitUntil(() => succeeded.events.length > 0)
+  t.strictSame(succeeded.events, ['reply "" {"message":"Hello John"}'])
   for (const { events } of invalid) t.match(events, [/^fail 400 helloworld: metadata must be/])
   t.equal(channel.pending, 0)
 })
@@ -114,11 +114,11 @@ t.test('rejects a malformed metadata block with 400, and the connection stays op
 t.test('a stream waits for its reader and arrives completely', async (t) => {
   const { send, seen } = await open(t)
   const call = send({ endpoint: 'Helloworld.Count', stream: true, body: '' })
-  await until(() => call.events.length > 0)
+  await waitUntil(() => call.events.length > 0)
   for (let ticks = 0; ticks < 20; ticks++) await tick()
   const unread = call.events.length
   t.ok(unread < MESSAGES / 2, `${unread} messages fill the window`)
-  t.equal(seen.yielded, unread, 'the handler waits')
+  t.equal(seen.yieldedCount, unread, 'the handler waits')
   call.consumed(64 * unread)
   let read = unread
   call.onEvent = (event) => {
@@ -126,7 +126,7 @@ t.test('a stream waits for its reader and arrives completely', async (t) => {
     read++
     call.consumed(64)
   }
-  await until(() => call.events.at(-1) === 'end')
+  await waitUntil(() => call.events.at(-1) === 'end')
   t.equal(read, MESSAGES)
   t.equal(call.events[MESSAGES - 1], `data ${MESSAGES - 1}`)
 })
@@ -134,10 +134,10 @@ t.test('a stream waits for its reader and arrives completely', async (t) => {
 t.test('cancelling a stream closes its handler', async (t) => {
   const { send, seen, dispatcher } = await open(t)
   const call = send({ endpoint: 'Helloworld.Count', stream: true, body: '' })
-  await until(() => call.events.length > 0)
+  await waitUntil(() => call.events.length > 0)
   call.cancel()
-  await until(() => seen.closed)
-  t.ok(seen.yielded < MESSAGES)
+  await waitUntil(() => seen.closed)
+  t.ok(seen.yieldedCount < MESSAGES)
   t.equal(dispatcher.active, 0)
 })
 
@@ -153,7 +153,7 @@ t.test('a stream of requests arrives completely at any speed', async (t) => {
     if (event === 'credit') pump()
   }
   pump()
-  await until(() => call.events.some((event) => event !== 'credit'))
+  await waitUntil(() => call.events.some((event) => event !== 'credit'))
   t.equal(call.events.at(-1), `reply "" {"names":${MESSAGES},"last":"n${MESSAGES - 1}"}`)
   t.ok(call.events.length > 1, 'the caller waited for credit')
 })
@@ -161,18 +161,18 @@ t.test('a stream of requests arrives completely at any speed', async (t) => {
 t.test('a timeout ends the call and aborts the signal of the handler', async (t) => {
   const { send, seen, dispatcher } = await open(t)
   const call = send({ endpoint: 'Helloworld.Wait', timeoutMs: 50 })
-  await until(() => call.events.length > 0)
+  await waitUntil(() => call.events.length > 0)
   t.strictSame(call.events, ['lost timeout'])
-  await until(() => seen.aborted !== '')
+  await waitUntil(() => seen.aborted !== '')
   t.equal(dispatcher.active, 0)
 })
 
 t.test('a disconnect aborts the signal of the handler', async (t) => {
   const { send, seen, dispatcher, channel } = await open(t)
   send({ endpoint: 'Helloworld.Wait' })
-  await until(() => dispatcher.active === 1)
+  await waitUntil(() => dispatcher.active === 1)
   channel.close()
-  await until(() => seen.aborted !== '')
+  await waitUntil(() => seen.aborted !== '')
   t.equal(seen.aborted, 'AbortError')
   t.equal(dispatcher.active, 0)
 })

@@ -608,8 +608,8 @@ t.test('asynchronous Standard Schemas are supported', async (t) => {
       },
     }),
   })
-  const fine = await serve(dispatcher, 'Helloworld.Call', { body: { name: 'a' } })
-  t.strictSame(fine.answer, { name: 'a' })
+  const succeeded = await serve(dispatcher, 'Helloworld.Call', { body: { name: 'a' } })
+  t.strictSame(succeeded.answer, { name: 'a' })
   const invalid = await serve(dispatcher, 'Helloworld.Call', { body: {} })
   t.match(invalid.error?.toBody(), { Code: 400, Detail: 'request.name: must have a name' })
   const parts = { body: { name: 'a' }, stream: true }

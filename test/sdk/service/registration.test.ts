@@ -6,7 +6,7 @@ import { withLocalServices } from '../../../platform/server/with-local-services.
 import { notImplemented, unavailable } from '../../../sdk/errors.ts'
 import { register } from '../../../sdk/service/registration.ts'
 import { keepAlive } from '../../fixtures/keep-alive.ts'
-import { until } from '../../fixtures/raw-backend.ts'
+import { waitUntil } from '../../fixtures/raw-backend.ts'
 import { createQuietLog } from '../../fixtures/sdk-services.ts'
 import { makeService } from '../../fixtures/services.ts'
 
@@ -25,18 +25,18 @@ function open(t: Test): { registry: Registry; turn: (ms: number) => void } {
   }
 }
 
-const nodesOf = async (registry: Registry): Promise<number> =>
+const listNodes = async (registry: Registry): Promise<number> =>
   (await registry.getService('greeter')).flatMap(({ nodes }) => nodes).length
 
 t.test('a registration expires after a TTL of 90 seconds without renewal', async (t) => {
   const { registry, turn } = open(t)
   const { log } = createQuietLog()
   const registration = await register({ registry, entry, log })
-  t.equal(await nodesOf(registry), 1)
+  t.equal(await listNodes(registry), 1)
   turn(89_999)
-  t.equal(await nodesOf(registry), 1)
+  t.equal(await listNodes(registry), 1)
   turn(1)
-  t.equal(await nodesOf(registry), 0)
+  t.equal(await listNodes(registry), 0)
   await registration.end()
 })
 
@@ -55,12 +55,12 @@ t.test('a heartbeat restarts the TTL', async (t) => {
   for (let beat = 0; beat < 3; beat++) {
     turn(60_000)
     const before = notifications
-    await until(() => notifications > before)
-    t.equal(await nodesOf(registry), 1)
+    await waitUntil(() => notifications > before)
+    t.equal(await listNodes(registry), 1)
   }
   await registration.end()
   const last = notifications
-  t.equal(await nodesOf(registry), 0, 'deregistered immediately')
+  t.equal(await listNodes(registry), 0, 'deregistered immediately')
   await new Promise((resolve) => setTimeout(resolve, 20))
   t.equal(notifications, last, 'no more heartbeats')
   await registration.end()
@@ -88,8 +88,8 @@ t.test('a rejected or late registration leaves nothing registered', async (t) =>
   const registration = await register({ ...options, registry: slow, requestTimeoutMs: 20 })
   await registration.end()
   late[0]!()
-  t.equal(await nodesOf(registry), 1)
-  await until(() => (registry.getService('greeter') as readonly unknown[]).length === 0)
+  t.equal(await listNodes(registry), 1)
+  await waitUntil(() => (registry.getService('greeter') as readonly unknown[]).length === 0)
 
   let attempts = 0
   const refusing: Registry = {
@@ -100,7 +100,7 @@ t.test('a rejected or late registration leaves nothing registered', async (t) =>
     },
   }
   await t.rejects(register({ ...options, registry: refusing }), failure)
-  t.equal(await nodesOf(registry), 0, 'deregistered despite the error')
+  t.equal(await listNodes(registry), 0, 'deregistered despite the error')
 })
 
 t.test('an unavailable registry is retried faster, and logged once a minute', async (t) => {
@@ -128,7 +128,7 @@ t.test('an unavailable registry is retried faster, and logged once a minute', as
   isUnavailable = true
   const some = (more: number) => {
     const from = attempts
-    return until(() => attempts > from + more)
+    return waitUntil(() => attempts > from + more)
   }
   await some(10)
   now += 59_999
@@ -140,8 +140,8 @@ t.test('an unavailable registry is retried faster, and logged once a minute', as
   await registry.deregister!(entry)
   now += 5000
   isUnavailable = false
-  await until(() => lines.length === 3)
-  t.equal(await nodesOf(registry), 1)
+  await waitUntil(() => lines.length === 3)
+  t.equal(await listNodes(registry), 1)
   const events = lines.map((line) => JSON.parse(line) as Record<string, unknown>)
   t.match(events, [
     { level: 40, msg: 'registration failed, retrying', reason: 'gone fishing', seconds: 0 },
@@ -153,7 +153,7 @@ t.test('an unavailable registry is retried faster, and logged once a minute', as
     'no stack is logged',
   )
   await registration.end()
-  t.equal(await nodesOf(registry), 0)
+  t.equal(await listNodes(registry), 0)
 })
 
 t.test('after 3 failed attempts the service starts and registers later', async (t) => {
@@ -178,9 +178,9 @@ t.test('after 3 failed attempts the service starts and registers later', async (
   remaining = 5
   const second = await register({ registry: failing, entry, log, retryMs: 1 })
   t.equal(attempts, 3)
-  t.equal(await nodesOf(registry), 0)
-  await until(() => lines.length === 2)
-  t.equal(await nodesOf(registry), 1, 'registered as soon as the registry responds')
+  t.equal(await listNodes(registry), 0)
+  await waitUntil(() => lines.length === 2)
+  t.equal(await listNodes(registry), 1, 'registered as soon as the registry responds')
   t.match(lines, [/registration failed, retrying/, /"msg":"registered"/])
   await second.end()
 })
@@ -257,7 +257,7 @@ t.test('a registry may turn out to need no registration after an outage', async 
     deregister: () => void t.fail('nothing was registered'),
   }
   const registration = await register({ registry, entry, log, retryMs: 1, requestTimeoutMs: 1 })
-  await until(() => lines.some((line) => line.includes('"the registry needs no registration"')))
+  await waitUntil(() => lines.some((line) => line.includes('"the registry needs no registration"')))
   await registration.end()
   t.equal(requests, 5)
 })
@@ -288,11 +288,11 @@ t.test('a heartbeat in flight does not restore a deregistered node', async (t) =
     },
   }
   const registration = await register({ registry: slow, entry, log, intervalMs: 1 })
-  await until(() => notifications === 2)
+  await waitUntil(() => notifications === 2)
   const ended = registration.end()
   release()
   await ended
-  t.equal(await nodesOf(registry), 0)
+  t.equal(await listNodes(registry), 0)
 })
 
 t.test('a failed deregistration is logged and does not prevent the stop', async (t) => {
@@ -339,7 +339,7 @@ t.test('a node is registered as draining until it is deregistered', async (t) =>
   await registration.end()
   t.same(events, ['create ', 'update draining', 'delete '])
   await registration.drain()
-  t.equal(await nodesOf(registry), 0, 'the node is not registered again')
+  t.equal(await listNodes(registry), 0, 'the node is not registered again')
   t.same(lines, [])
 })
 
@@ -347,8 +347,8 @@ t.test('a registry that does not respond delays the end by one timeout only', as
   const { registry } = open(t)
   const { log, lines } = createQuietLog()
   const queries: string[] = []
-  const hang = (what: string): Promise<void> => {
-    queries.push(what)
+  const hang = (name: string): Promise<void> => {
+    queries.push(name)
     return new Promise(() => {})
   }
   let first = true

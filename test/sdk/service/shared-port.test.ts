@@ -4,7 +4,7 @@ import { createDispatcher } from '../../../sdk/service/dispatch.ts'
 import { endpoint } from '../../../sdk/service/endpoint.ts'
 import { Service } from '../../../sdk/service/service.ts'
 import { joinHost } from '../../../sdk/service/shared-port.ts'
-import { until } from '../../fixtures/raw-backend.ts'
+import { waitUntil } from '../../fixtures/raw-backend.ts'
 import {
   createQuietLog,
   createService,
@@ -61,12 +61,12 @@ t.test('stop waits for calls in flight', async (t) => {
   const client = new Client({ address: host.address })
   t.teardown(() => client.close())
   const pending = client.call('greeter', 'A.Wait')
-  await until(() => release !== undefined)
+  await waitUntil(() => release !== undefined)
   let stopped = false
   const stopping = service.stop().then(() => {
     stopped = true
   })
-  await until(() => host.names().length === 0)
+  await waitUntil(() => host.names().length === 0)
   t.notOk(stopped)
   release!()
   t.strictSame(await pending, { late: true })

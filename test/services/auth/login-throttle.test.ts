@@ -10,7 +10,7 @@ t.test('audits and counts wrong credentials, but not server errors', async (t) =
   const events: unknown[] = []
   const attempt = createAttemptLogin(
     createLoginLimit(() => 0),
-    (_ctx, action, what) => void events.push([action, what]),
+    (_ctx, action, name) => void events.push([action, name]),
   )
   const ctx = createContext({ endpoint: 'Auth.Token', metadata: { 'mx-address': '192.0.2.1' } })
   t.equal(await attempt(ctx, TARGET, async () => 'in'), 'in')

@@ -1,17 +1,17 @@
 import t from 'tap'
 import { brokerUnavailable } from '../../../domain/broker/errors.ts'
 import { openPlatformBroker, type WireMessage } from '../../fixtures/platform-broker.ts'
-import { until } from '../../fixtures/raw-backend.ts'
+import { waitUntil } from '../../fixtures/raw-backend.ts'
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64')
-const textOf = ({ body }: WireMessage): string => Buffer.from(body, 'base64').toString()
+const getText = ({ body }: WireMessage): string => Buffer.from(body, 'base64').toString()
 
 t.test('a message reaches only the subscribers of its topic in its namespace', async (t) => {
   const { publish, subscribe, subscribers } = await openPlatformBroker(t)
   const acmeMessages = subscribe({ topic: 'orders' }, { namespace: 'acme' })
   const others = subscribe({ topic: 'orders' })
   const [first, second] = [acmeMessages.next(), others.next()]
-  await until(() => subscribers() === 2)
+  await waitUntil(() => subscribers() === 2)
   // Publishes until the first message arrives, because only that shows that the subscription has started.
   let isSeen = false
   void first.then(() => {
@@ -26,7 +26,7 @@ t.test('a message reaches only the subscribers of its topic in its namespace', a
       { namespace: 'acme' },
     )
   const { value } = await first
-  t.equal(textOf(value), '{}')
+  t.equal(getText(value), '{}')
   t.strictSame(value.header, {
     'content-type': 'application/json',
     'x-a': 'b',
@@ -34,10 +34,10 @@ t.test('a message reaches only the subscribers of its topic in its namespace', a
     'mx-namespace': 'acme',
   })
   await publish({ topic: 'orders', message: { body: base64('mine') } })
-  t.equal(textOf((await second).value), 'mine')
+  t.equal(getText((await second).value), 'mine')
   await acmeMessages.return!()
   await others.return!()
-  await until(() => subscribers() === 0)
+  await waitUntil(() => subscribers() === 0)
 })
 
 t.test('the orders topic of namespace acme.eu is not the eu.orders topic of acme', async (t) => {
@@ -45,7 +45,7 @@ t.test('the orders topic of namespace acme.eu is not the eu.orders topic of acme
   const outer = subscribe({ topic: 'eu.orders' }, { namespace: 'acme' })
   const inner = subscribe({ topic: 'orders' }, { namespace: 'acme.eu' })
   const [toOuter, toInner] = [outer.next(), inner.next()]
-  await until(() => subscribers() === 2)
+  await waitUntil(() => subscribers() === 2)
   const send = (topic: string, namespace: string) =>
     publish({ topic, message: { body: base64(namespace) } }, { namespace })
   await send('orders', 'acme.eu')
@@ -55,7 +55,7 @@ t.test('the orders topic of namespace acme.eu is not the eu.orders topic of acme
     [toInner, 'acme.eu'],
   ] as const) {
     const { value } = await outcome
-    t.equal(textOf(value), namespace)
+    t.equal(getText(value), namespace)
     t.equal(value.header['mx-topic'], 'acme.eu.orders', 'the topic of the header is not encoded')
     t.equal(value.header['mx-namespace'], namespace)
   }
@@ -70,10 +70,10 @@ t.test(
     const received: string[] = []
     const read = async (name: string, namespace: string): Promise<void> => {
       for await (const message of subscribe({ topic: 'a', queue: 'q' }, { namespace }))
-        received.push(`${name} ${textOf(message)}`)
+        received.push(`${name} ${getText(message)}`)
     }
     const reading = [read('one', 'acme'), read('two', 'acme'), read('other', 'mx')]
-    await until(() => subscribers() === 3)
+    await waitUntil(() => subscribers() === 3)
     // In the process, topics and queues have the prefix of the namespace.
     let inProcess = 0
     await broker.subscribe(
@@ -85,7 +85,7 @@ t.test(
     )
     for (let i = 0; i < 9; i++)
       await publish({ topic: 'a', message: { body: base64(String(i)) } }, { namespace: 'acme' })
-    await until(() => received.length + inProcess === 9)
+    await waitUntil(() => received.length + inProcess === 9)
     t.equal(new Set(received.map((text) => text.split(' ')[1])).size, received.length)
     t.notOk(received.some((text) => text.startsWith('other')))
     t.ok(inProcess > 0)
@@ -98,7 +98,7 @@ t.test(
   async (t) => {
     const { publish, subscribe } = await openPlatformBroker(t)
     const message = { body: '' }
-    const wrongs: [object, RegExp][] = [
+    const invalidUrls: [object, RegExp][] = [
       [{}, /^Missing topic$/],
       [{ topic: '', message }, /^Missing topic$/],
       [{ topic: 'a' }, /^Missing message$/],
@@ -108,7 +108,7 @@ t.test(
       [{ topic: 'a', message: { header: { 'a b': '1' } } }, /header name must be a token/],
       [{ topic: 'a', message: { header: { a: 'b\r\nc' } } }, /header a must not contain control/],
     ]
-    for (const [request, text] of wrongs)
+    for (const [request, text] of invalidUrls)
       await t.rejects(publish(request), { code: 400, message: text }, JSON.stringify(request))
     await t.rejects(publish({}), { id: 'broker.Broker.Publish', message: 'Missing topic' })
     for (const [request, text] of [
@@ -127,7 +127,7 @@ t.test('mx-* headers set by a publisher are removed', async (t) => {
   await broker.subscribe('mx.a', ({ headers }) => void seen.push({ ...headers }))
   const header = { 'Mx-Account': '{"id":"admin"}', 'mx-topic': 'other', 'mx-namespace': 'x' }
   await publish({ topic: 'a', message: { header } })
-  await until(() => seen.length > 0)
+  await waitUntil(() => seen.length > 0)
   t.strictSame(seen, [{ 'mx-topic': 'mx.a', 'mx-namespace': 'mx' }])
 })
 

@@ -43,21 +43,21 @@ t.test('the buffer is limited by the number of messages and bytes', async (t) =>
     const { feed, read } = open()
     const message = toMessage('x'.repeat(size))
     let received = 1
-    let taking = feed.take(message)
-    while (taking === undefined) {
-      taking = feed.take(message)
+    let verifying = feed.take(message)
+    while (verifying === undefined) {
+      verifying = feed.take(message)
       received++
     }
     t.equal(received, most)
-    let hasRoom = false
-    const pending = Promise.resolve(taking).then(() => {
-      hasRoom = true
+    let isAccepted = false
+    const pending = Promise.resolve(verifying).then(() => {
+      isAccepted = true
     })
     await new Promise(setImmediate)
-    t.equal(hasRoom, false)
+    t.equal(isAccepted, false)
     await read()
     await pending
-    t.equal(hasRoom, true)
+    t.equal(isAccepted, true)
   }
 })
 
@@ -84,9 +84,9 @@ t.test('a subscriber that always lags retains only its buffered messages in memo
 
 t.test('a closed feed accepts no messages and settles pending writes', async (t) => {
   const { feed, read, closed } = open()
-  const taking = feed.take(toMessage('x'.repeat(2 * 1024 * 1024)))
+  const verifying = feed.take(toMessage('x'.repeat(2 * 1024 * 1024)))
   await feed.return!()
-  await taking
+  await verifying
   t.equal(await read(), undefined)
   t.equal(feed.take(toMessage('2')), undefined)
   await feed.return!()

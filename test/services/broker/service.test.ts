@@ -1,6 +1,6 @@
 import t from 'tap'
 import { openPlatformBroker } from '../../fixtures/platform-broker.ts'
-import { until } from '../../fixtures/raw-backend.ts'
+import { waitUntil } from '../../fixtures/raw-backend.ts'
 import { openRegistry } from '../../fixtures/sdk-services.ts'
 
 t.test('the registry lists the endpoints of the broker service', async (t) => {
@@ -17,7 +17,7 @@ t.test('stopping ends the streams with 503 and leaves the broker open', async (t
   const { subscribe, subscribers, broker, close } = await openPlatformBroker(t)
   const messages = subscribe({ topic: 'a' })
   const last = messages.next()
-  await until(() => subscribers() === 1)
+  await waitUntil(() => subscribers() === 1)
   const failed = t.rejects(last, { code: 503, message: 'the broker is stopping' })
   await close()
   await failed
@@ -29,11 +29,11 @@ t.test('a message that is too long for a stream is skipped and logged', async (t
   const { subscribe, subscribers, broker, lines } = await openPlatformBroker(t)
   const messages = subscribe({ topic: 'a' })
   const first = messages.next()
-  await until(() => subscribers() === 1)
+  await waitUntil(() => subscribers() === 1)
   const publish = (bytes: number) =>
     broker.publish('mx.a', { headers: { a: '"'.repeat(1000) }, body: new Uint8Array(bytes) })
   await publish(12_584_000)
-  await until(() => lines.some((line) => line.includes('too large')))
+  await waitUntil(() => lines.some((line) => line.includes('too large')))
   await publish(12_579_000)
   t.equal(Buffer.from((await first).value.body, 'base64').length, 12_579_000)
   t.match(JSON.parse(lines.find((line) => line.includes('too large'))!), {
@@ -46,7 +46,7 @@ t.test('a message that is too long for a stream is skipped and logged', async (t
 t.test('rejects a subscriber beyond maxSubscribers with 429', async (t) => {
   const { subscribe, subscribers } = await openPlatformBroker(t, { maxSubscribers: 1 })
   const first = subscribe({ topic: 'a' }).next()
-  await until(() => subscribers() === 1)
+  await waitUntil(() => subscribers() === 1)
   await t.rejects(subscribe({ topic: 'a' }).next(), { code: 429 })
   void first.catch(() => {})
 })

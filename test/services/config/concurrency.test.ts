@@ -97,9 +97,9 @@ for (const [name, openStores] of Object.entries(STORES)) {
     const { set } = await openPlatformConfig(t, { store: stores[0] })
     await set('secret', 'x', true)
     const acknowledged: string[] = []
-    let isOver = false
+    let hasEnded = false
     const writing = (async () => {
-      for (let i = 0; !isOver; i++) {
+      for (let i = 0; !hasEnded; i++) {
         // The old server writes no secrets once the key has been rotated.
         await set(`plain.k${i}`, i).then(() => acknowledged.push(`k${i}`))
         await new Promise(setImmediate)
@@ -110,7 +110,7 @@ for (const [name, openStores] of Object.entries(STORES)) {
     try {
       await changeSecretKey({ store: stores[1], from, to })
     } finally {
-      isOver = true
+      hasEnded = true
       await writing
     }
     const { get } = await openPlatformConfig(t, { store: stores[1], key: OTHER_KEY })

@@ -111,9 +111,9 @@ t.test('an event beyond retry_limit becomes a dead letter', async (t) => {
   t.equal((await take(stream))[0], 'x 2')
   await stream.send({ id: x.id, success: false })
   const dead = await platform.consume<DeliveryMessage>({ topic: 'a.dead', sequence: 1 })
-  const [text, letter] = await take(dead)
+  const [text, deadLetter] = await take(dead)
   t.equal(text, 'x 1')
-  t.match(letter.metadata, {
+  t.match(deadLetter.metadata, {
     'dead-topic': 'a',
     'dead-group': 'g',
     'dead-id': x.id,

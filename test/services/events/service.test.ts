@@ -2,7 +2,7 @@ import t from 'tap'
 import { createMemoryEvents } from '../../../adapters/events/memory.ts'
 import { eventsFull, eventsUnavailable } from '../../../domain/events/errors.ts'
 import { openPlatformEvents } from '../../fixtures/platform-events.ts'
-import { until } from '../../fixtures/raw-backend.ts'
+import { waitUntil } from '../../fixtures/raw-backend.ts'
 import { createQuietLog, openRegistry } from '../../fixtures/sdk-services.ts'
 
 t.test('the registry lists the endpoints of the events service', async (t) => {
@@ -61,6 +61,6 @@ t.test('a failure in the background is logged as a warning', async (t) => {
   const adapter = { ...createMemoryEvents(), retain }
   const { call } = await openPlatformEvents(t, { adapter, log, events: { retainMs: 1 } })
   await call('Stream.Publish', { topic: 'a' })
-  await until(() => lines.some((line) => line.includes('the disk is gone')))
+  await waitUntil(() => lines.some((line) => line.includes('the disk is gone')))
   t.match(JSON.parse(lines.find((line) => line.includes('the disk is gone'))!), { level: 40 })
 })

@@ -36,7 +36,7 @@ for (const [name, create] of Object.entries(ADAPTERS))
       { group: 'begun', acked: 1, pending: 3, lag: 4 },
     ]
     const settled = ['"ahead"', '"acked":1,"pending":3']
-    const result = await until(sendRequest, (reply) =>
+    const result = await waitUntil(sendRequest, (reply) =>
       settled.every((part) => JSON.stringify(reply).includes(part)),
     )
     t.match(result, {
@@ -64,9 +64,12 @@ t.test('Topics lists 40 topics with their groups', async (t) => {
 })
 
 /** Repeats a query until its result matches. */
-async function until<T>(sendRequest: () => Promise<T>, isSo: (reply: T) => boolean): Promise<T> {
+async function waitUntil<T>(
+  sendRequest: () => Promise<T>,
+  condition: (reply: T) => boolean,
+): Promise<T> {
   for (;;) {
     const reply = await sendRequest()
-    if (isSo(reply)) return reply
+    if (condition(reply)) return reply
   }
 }

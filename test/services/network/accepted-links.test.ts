@@ -8,7 +8,7 @@ import { createContext } from '../../../sdk/context.ts'
 import { createAcceptedLinks } from '../../../services/network/accepted-links.ts'
 import { createAdmission } from '../../../services/network/admission.ts'
 import { createLink } from '../../../services/network/link.ts'
-import { until } from '../../contracts/registry.ts'
+import { waitUntil } from '../../contracts/registry.ts'
 import { openServer, type TestServer } from '../../fixtures/network.ts'
 
 /** A peer that only listens, with the route updates that it receives. */
@@ -45,15 +45,15 @@ t.test('a peer receives the existing routes, then each change', async (t) => {
   const b = await openServer(t, 'b', { nodes: [a.address] })
   const greeter = await a.serve('greeter')
   await b.serve('users')
-  await until(
+  await waitUntil(
     async () => (await a.sendRequest<{ services: string[] }>('Services')).services.length > 2,
   )
   const { events } = listen(t, a, 'ear')
   // Some routes are received twice because their cost changes.
-  await until(() => new Set(events).size > 1)
+  await waitUntil(() => new Set(events).size > 1)
   t.strictSame(new Set(events), new Set(['greeter a', 'users a b']))
   await greeter.stop()
-  await until(() => events.includes('greeter gone'))
+  await waitUntil(() => events.includes('greeter gone'))
 })
 
 t.test('a second link of a server replaces the first one, which ends with 409', async (t) => {
@@ -62,28 +62,28 @@ t.test('a second link of a server replaces the first one, which ends with 409', 
   await first.link.settled()
   const second = listen(t, a, 'ear')
   await second.link.settled()
-  await until(() => first.reasons.length > 0)
+  await waitUntil(() => first.reasons.length > 0)
   t.strictSame(first.reasons[0], '409 the server ear has opened another link')
   second.link.close()
   first.link.close()
-  await until(async () => (await a.status()).listeners.length === 0)
+  await waitUntil(async () => (await a.status()).listeners.length === 0)
 })
 
 t.test('rejects a link beyond MAX_PEERS with 429 until another one closes', async (t) => {
   const a = await openServer(t, 'a')
   const ears = Array.from({ length: MAX_PEERS }, (_, i) => listen(t, a, `ear-${i}`))
   // Some links wait until earlier links of their address have completed the handshake.
-  await until(() => {
+  await waitUntil(() => {
     for (const { link } of ears) link.wake()
     return ears.every(({ link }) => link.state === 'linked')
   })
   const { link, reasons } = listen(t, a, 'late')
-  await until(() => reasons.length > 0)
+  await waitUntil(() => reasons.length > 0)
   t.equal(reasons[0], '429 limit of 64 linked servers reached')
   ears[0]!.link.close()
-  await until(async () => !(await a.status()).listeners.includes('ear-0'))
+  await waitUntil(async () => !(await a.status()).listeners.includes('ear-0'))
   link.wake()
-  await until(() => link.state === 'linked')
+  await waitUntil(() => link.state === 'linked')
 })
 
 t.test('links without a proof are limited per address and in total', async (t) => {
@@ -104,9 +104,9 @@ t.test('links without a proof are limited per address and in total', async (t) =
     )
   const first = open('192.0.2.1')
   for (let i = 1; i < 16; i++) open('192.0.2.1')
-  const tooMany = (count: number, what: string) => ({
+  const tooMany = (count: number, name: string) => ({
     code: 429,
-    message: `limit of ${count} links being opened${what} reached`,
+    message: `limit of ${count} links being opened${name} reached`,
   })
   t.throws(() => open('192.0.2.1'), tooMany(16, ' from this address'))
   for (let i = 16; i < 2 * MAX_PEERS; i++) open(`192.0.2.${2 + (i >> 3)}`)
@@ -119,8 +119,8 @@ t.test('a stopping server ends its links and rejects new ones with 503', async (
   const a = await openServer(t, 'a')
   const { link, reasons } = listen(t, a, 'ear')
   await link.settled()
-  a.leave()
-  await until(() => reasons.length > 1)
+  a.disconnect()
+  await waitUntil(() => reasons.length > 1)
   t.strictSame(reasons.slice(0, 2), [
     '503 the service ended the stream',
     '503 the server is stopping',

@@ -12,7 +12,7 @@ const open = (id: string, options: Partial<AdmissionOptions> = {}) =>
   })
 
 /** Error of a link from one server to another, or undefined if it is accepted. */
-function judge(from: ReturnType<typeof open>, by: ReturnType<typeof open>): string | undefined {
+function authorize(from: ReturnType<typeof open>, by: ReturnType<typeof open>): string | undefined {
   const pair = { caller: from.createHello(), callee: by.createHello() }
   try {
     by.authenticate('caller', from.prove('caller', pair), pair)
@@ -25,8 +25,8 @@ function judge(from: ReturnType<typeof open>, by: ReturnType<typeof open>): stri
 }
 
 t.test('servers of one network may link with the same token, or both without a token', (t) => {
-  t.equal(judge(open('a'), open('b')), undefined)
-  t.equal(judge(open('a', { token: 's' }), open('b', { token: 's' })), undefined)
+  t.equal(authorize(open('a'), open('b')), undefined)
+  t.equal(authorize(open('a', { token: 's' }), open('b', { token: 's' })), undefined)
   t.end()
 })
 
@@ -35,14 +35,17 @@ t.test(
   (t) => {
     for (const token of ['', 's'])
       t.equal(
-        judge(open('a', { token }), open('b', { isOpen: false })),
+        authorize(open('a', { token }), open('b', { isOpen: false })),
         'network 403 server b has no network_token, which is required to link',
       )
     t.equal(
-      judge(open('a', { isOpen: false }), open('b')),
+      authorize(open('a', { isOpen: false }), open('b')),
       'network 403 server a has no network_token, which is required to link',
     )
-    t.equal(judge(open('a', { token: 's', isOpen: false }), open('b', { token: 's' })), undefined)
+    t.equal(
+      authorize(open('a', { token: 's', isOpen: false }), open('b', { token: 's' })),
+      undefined,
+    )
     t.end()
   },
 )
@@ -54,7 +57,7 @@ t.test('rejects a wrong token, and a token on one side only, with 403', (t) => {
     ['s', 'S'],
   ] as const)
     t.equal(
-      judge(open('a', { token: one }), open('b', { token: other })),
+      authorize(open('a', { token: one }), open('b', { token: other })),
       'network 403 network_token of server a does not match the token of b',
     )
   t.end()
@@ -62,7 +65,7 @@ t.test('rejects a wrong token, and a token on one side only, with 403', (t) => {
 
 t.test('rejects a server of another network with 409', (t) => {
   t.equal(
-    judge(open('a', { network: 'x' }), open('b')),
+    authorize(open('a', { network: 'x' }), open('b')),
     'network 409 server a belongs to network x, b to network mx',
   )
   t.end()
@@ -70,11 +73,11 @@ t.test('rejects a server of another network with 409', (t) => {
 
 t.test('rejects another server with the same id with 409, but a server may link to itself', (t) => {
   t.equal(
-    judge(open('a'), open('a')),
+    authorize(open('a'), open('a')),
     'network 409 duplicate server id a: the other server uses a copy of the data folder; give it a different id',
   )
   const a = open('a')
-  t.equal(judge(a, a), undefined)
+  t.equal(authorize(a, a), undefined)
   t.ok(a.isSelf(a.createHello()))
   t.notOk(a.isSelf(open('a').createHello()))
   t.end()

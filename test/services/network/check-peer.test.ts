@@ -1,9 +1,9 @@
 import t from 'tap'
 import type { Introduction } from '../../../domain/mesh/handshake.ts'
 import { createPeerCheck } from '../../../services/network/check-peer.ts'
-import { until } from '../../contracts/registry.ts'
+import { waitUntil } from '../../contracts/registry.ts'
 import { openEgress } from '../../fixtures/egress.ts'
-import { openServer as openPeer, where } from '../../fixtures/network.ts'
+import { findServer, openServer as openPeer } from '../../fixtures/network.ts'
 import { createQuietLog } from '../../fixtures/sdk-services.ts'
 import { openServer } from '../../fixtures/server.ts'
 
@@ -60,9 +60,9 @@ t.test('the link back and calls connect to the address that was checked', async 
   const advertise = `mx://b.test:${port}`
   const b = await openPeer(t, 'b', { port, advertise, nodes: [a.address] })
   await b.serve('greeter')
-  await until(async () => (await a.status()).links[0]?.state === 'linked')
+  await waitUntil(async () => (await a.status()).links[0]?.state === 'linked')
   t.match((await a.status()).links, [{ address: advertise, id: 'b' }])
-  t.equal(await where(a, 'greeter'), 'b')
+  t.equal(await findServer(a, 'greeter'), 'b')
   const metadata = { resolved: '127.0.0.1' }
   t.match(a.network.nodes.get('b'), { address: `b.test:${port}`, metadata })
 })
@@ -75,7 +75,7 @@ t.test(
     const nodes = `--network_nodes=${one.proxy}`
     await openServer(t, [nodes, '--server_id=far', '--advertise_address=169.254.169.254:80'])
     const read = async () => (await one.get('/network/status')).body
-    await until(async () => (await read()).listeners.length === 2, 10_000)
+    await waitUntil(async () => (await read()).listeners.length === 2, 10_000)
     const { links } = await read()
     t.same(
       links.map(({ address }: { address: string }) => address),

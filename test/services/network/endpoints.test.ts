@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { PeerMessage, RouteMessage } from '../../../services/network/messages.ts'
-import { until } from '../../contracts/registry.ts'
+import { waitUntil } from '../../contracts/registry.ts'
 import { openServer, toText } from '../../fixtures/network.ts'
 import { openRawBackend } from '../../fixtures/raw-backend.ts'
 
@@ -51,7 +51,7 @@ t.test(
     const c = await openServer(t, 'c', { nodes: [b.address] })
     await c.serve('greeter')
     const services = async () => (await a.sendRequest<{ services: string[] }>('Services')).services
-    await until(async () => (await services()).includes('greeter'))
+    await waitUntil(async () => (await services()).includes('greeter'))
     t.strictSame(await services(), ['greeter', 'network'])
     t.strictSame(await a.sendRequest('Services', { limit: 1 }), {
       services: ['greeter'],
@@ -86,7 +86,7 @@ t.test(
         },
       ],
     )
-    await until(async () => (await b.status()).listeners.length > 1)
+    await waitUntil(async () => (await b.status()).listeners.length > 1)
     t.match(await b.status(), {
       node: nodes[1],
       links: [

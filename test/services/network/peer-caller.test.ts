@@ -5,7 +5,7 @@ import { ServiceError } from '../../../sdk/errors.ts'
 import { createPeerCaller, createTraffic } from '../../../services/network/peer-caller.ts'
 import { testCalls } from '../../contracts/calls.ts'
 import { Echo } from '../../fixtures/call-streams.ts'
-import { until } from '../../fixtures/raw-backend.ts'
+import { waitUntil } from '../../fixtures/raw-backend.ts'
 import { RecordedCall } from '../../fixtures/rpc.ts'
 import { openCaller, openPort } from '../../fixtures/rpc-proxy.ts'
 
@@ -40,10 +40,10 @@ t.test('counts calls, failures, and bytes sent and received', async (t) => {
   const run = async (change: Partial<RecordedCall>, ...bodies: string[]): Promise<void> => {
     const call = new RecordedCall({ ...change, more: bodies.length > 0 })
     caller.call(call)
-    await until(() => bodies.length === 0 || call.sendData(bodies[0]!))
+    await waitUntil(() => bodies.length === 0 || call.sendData(bodies[0]!))
     for (const body of bodies.slice(1)) call.sendData(body)
     call.endData()
-    await until(() => call.events.some((event) => /^(reply|fail|end|lost)/.test(event)))
+    await waitUntil(() => call.events.some((event) => /^(reply|fail|end|lost)/.test(event)))
   }
   await run({ endpoint: 'A.Reply', body: '12' })
   t.strictSame(traffic, { calls: 1, failures: 0, sentBytes: 2, receivedBytes: 4 })
@@ -69,7 +69,7 @@ t.test('a call with a running deadline is forwarded with the remaining time', as
   const call = new RecordedCall({ timeoutMs: 10_000 })
   deadlines.add(call, 500)
   caller.call(call)
-  await until(() => call.events.length > 0)
+  await waitUntil(() => call.events.length > 0)
   t.ok(times[0]! > 0 && times[0]! <= 500, `${times[0]} ms`)
   t.equal(call.timedNext, undefined, 'the call no longer has a timer')
 })
@@ -83,6 +83,6 @@ t.test('a call whose local deadline expires first is cancelled at the peer', asy
   caller.call(call)
   // A local deadline, which is not sent to the service.
   deadlines.add(call, 50)
-  await until(() => cancelled.length > 0)
+  await waitUntil(() => cancelled.length > 0)
   t.strictSame([cancelled, call.events], [['cancel'], ['lost timeout']])
 })

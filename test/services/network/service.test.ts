@@ -3,8 +3,8 @@ import { createMemoryRegistry } from '../../../adapters/registry/memory.ts'
 import { createNetwork } from '../../../domain/mesh/network.ts'
 import { endpoint } from '../../../sdk/service/endpoint.ts'
 import { createNetworkService } from '../../../services/network/service.ts'
-import { until } from '../../contracts/registry.ts'
-import { openServer, type TestServer, ways, where } from '../../fixtures/network.ts'
+import { waitUntil } from '../../contracts/registry.ts'
+import { findServer, listRoutes, openServer, type TestServer } from '../../fixtures/network.ts'
 import { createQuietLog, createService } from '../../fixtures/sdk-services.ts'
 import { makeNode, makeService } from '../../fixtures/services.ts'
 
@@ -20,15 +20,15 @@ async function openAll(t: Test, links: string): Promise<Record<string, TestServe
 }
 
 const isAt = (server: TestServer, service: string, at: unknown) => async () =>
-  (await where(server, service)) === at
+  (await findServer(server, service)) === at
 
 t.test("linked servers call each other's services in both directions", async (t) => {
   const { a, b } = await openAll(t, 'a-b')
-  t.equal(await where(a!, 'greeter'), 404)
+  t.equal(await findServer(a!, 'greeter'), 404)
   await b!.serve('greeter')
   await a!.serve('users')
-  await until(isAt(a!, 'greeter', 'b'))
-  await until(isAt(b!, 'users', 'a'))
+  await waitUntil(isAt(a!, 'greeter', 'b'))
+  await waitUntil(isAt(b!, 'users', 'a'))
 })
 
 t.test(
@@ -36,8 +36,8 @@ t.test(
   async (t) => {
     const { a, b, c, d } = await openAll(t, 'a-b b-c c-d')
     await d!.serve('greeter')
-    await until(isAt(a!, 'greeter', 'd'))
-    t.strictSame(await ways(a!, 'greeter'), ['b c d'])
+    await waitUntil(isAt(a!, 'greeter', 'd'))
+    t.strictSame(await listRoutes(a!, 'greeter'), ['b c d'])
     const numbers = Array.from({ length: 1000 }, (_, i) => i)
     const seen: unknown[] = []
     for await (const reply of a!.client.stream('greeter', 'A.Count', numbers)) seen.push(reply)
@@ -52,7 +52,7 @@ t.test(
     }
     const cost = async (from: TestServer, to: string): Promise<number> =>
       (await from.status()).links.find(({ id }) => id === to)!.metric
-    await until(
+    await waitUntil(
       async () =>
         (await metric()) === (await cost(a!, 'b')) + (await cost(b!, 'c')) + (await cost(c!, 'd')),
     )
@@ -71,9 +71,9 @@ t.test(
   async (t) => {
     const { a, b, c } = await openAll(t, 'a-hub b-hub c-hub')
     await c!.serve('greeter')
-    for (const leaf of [a!, b!]) await until(isAt(leaf, 'greeter', 'c'))
+    for (const leaf of [a!, b!]) await waitUntil(isAt(leaf, 'greeter', 'c'))
     await c!.close()
-    for (const leaf of [a!, b!]) await until(isAt(leaf, 'greeter', 503))
+    for (const leaf of [a!, b!]) await waitUntil(isAt(leaf, 'greeter', 503))
   },
 )
 
@@ -82,33 +82,33 @@ t.test(
   async (t) => {
     const { a, b, c } = await openAll(t, 'a-b b-c c-d d-e e-a')
     await c!.serve('greeter')
-    await until(isAt(a!, 'greeter', 'c'))
-    await until(async () => (await ways(a!, 'greeter')).join() === 'b c')
+    await waitUntil(isAt(a!, 'greeter', 'c'))
+    await waitUntil(async () => (await listRoutes(a!, 'greeter')).join() === 'b c')
     await b!.close()
-    await until(async () => (await ways(a!, 'greeter')).join() === 'e d c')
-    t.equal(await where(a!, 'greeter'), 'c')
+    await waitUntil(async () => (await listRoutes(a!, 'greeter')).join() === 'e d c')
+    t.equal(await findServer(a!, 'greeter'), 'c')
   },
 )
 
 t.test('a local service takes precedence over the same service of a peer', async (t) => {
   const { a, b } = await openAll(t, 'a-b')
   await b!.serve('greeter')
-  await until(isAt(a!, 'greeter', 'b'))
+  await waitUntil(isAt(a!, 'greeter', 'b'))
   const local = await a!.serve('greeter')
-  t.equal(await where(a!, 'greeter'), 'a')
-  t.strictSame(await ways(a!, 'greeter'), ['here'])
-  for (let i = 0; i < 20; i++) t.equal(await where(a!, 'greeter'), 'a')
+  t.equal(await findServer(a!, 'greeter'), 'a')
+  t.strictSame(await listRoutes(a!, 'greeter'), ['here'])
+  for (let i = 0; i < 20; i++) t.equal(await findServer(a!, 'greeter'), 'a')
   await local.stop()
-  t.equal(await where(a!, 'greeter'), 'b')
+  t.equal(await findServer(a!, 'greeter'), 'b')
 })
 
 t.test('calls are balanced between servers at the same distance', async (t) => {
   const { a, b, c } = await openAll(t, 'a-b a-c')
   await b!.serve('greeter')
   await c!.serve('greeter')
-  await until(async () => (await ways(a!, 'greeter')).join() === 'b,c')
+  await waitUntil(async () => (await listRoutes(a!, 'greeter')).join() === 'b,c')
   const responses = new Set<unknown>()
-  for (let i = 0; i < 20; i++) responses.add(await where(a!, 'greeter'))
+  for (let i = 0; i < 20; i++) responses.add(await findServer(a!, 'greeter'))
   t.strictSame(responses, new Set(['b', 'c']))
 })
 
@@ -116,15 +116,15 @@ t.test('no call fails while one of two servers with the same service closes', as
   const { a, b, c } = await openAll(t, 'a-b a-c')
   await b!.serve('greeter')
   await c!.serve('greeter')
-  await until(async () => (await ways(a!, 'greeter')).join() === 'b,c')
+  await waitUntil(async () => (await listRoutes(a!, 'greeter')).join() === 'b,c')
   const responses: unknown[] = []
   let isClosed = false
   const call = async (): Promise<void> => {
-    while (!isClosed) responses.push(await where(a!, 'greeter'))
-    for (let i = 0; i < 20; i++) responses.push(await where(a!, 'greeter'))
+    while (!isClosed) responses.push(await findServer(a!, 'greeter'))
+    for (let i = 0; i < 20; i++) responses.push(await findServer(a!, 'greeter'))
   }
   const callers = Array.from({ length: 8 }, call)
-  await until(() => responses.length > 100)
+  await waitUntil(() => responses.length > 100)
   await b!.close()
   isClosed = true
   await Promise.all(callers)
@@ -136,9 +136,9 @@ t.test('built-in services are not called across servers', async (t) => {
   const { a, b } = await openAll(t, 'a-b')
   await b!.serve('store')
   await b!.serve('greeter')
-  await until(isAt(a!, 'greeter', 'b'))
-  t.equal(await where(b!, 'store'), 'b')
-  t.equal(await where(a!, 'store'), 404)
+  await waitUntil(isAt(a!, 'greeter', 'b'))
+  t.equal(await findServer(b!, 'store'), 'b')
+  t.equal(await findServer(a!, 'store'), 404)
 })
 
 t.test('a call in a routing loop ends with 508', async (t) => {
@@ -166,7 +166,7 @@ t.test('deadline, metadata and errors of a call pass through two servers', async
     }),
   })
   await service.start()
-  await until(async () => (await ways(a!, 'greeter')).join() === 'b c')
+  await waitUntil(async () => (await listRoutes(a!, 'greeter')).join() === 'b c')
   const metadata = { 'x-request-id': 'of-test' }
   const options = { namespace: 'shop', metadata }
   t.strictSame(await a!.client.call('greeter', 'A.Where', {}, options), {

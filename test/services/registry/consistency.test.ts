@@ -46,11 +46,11 @@ const command: fc.Arbitrary<Command> = fc.oneof(
 /** State of a watcher by name and version. */
 type State = Map<string, ServiceEntry>
 
-const keyOf = ({ name, version }: ServiceEntry): string => `${name} ${version}`
+const toKey = ({ name, version }: ServiceEntry): string => `${name} ${version}`
 
 function apply(state: State, { action, service }: WatchEvent): void {
-  if (action === 'delete') state.delete(keyOf(service))
-  else state.set(keyOf(service), service)
+  if (action === 'delete') state.delete(toKey(service))
+  else state.set(toKey(service), service)
 }
 
 /** The complete list, read in pages of two. */
@@ -82,7 +82,7 @@ t.test(
             const events = watch()
             const listed = await readList(opened)
             watchers.push({
-              picture: new Map(listed.map((found) => [keyOf(found), found])),
+              picture: new Map(listed.map((found) => [toKey(found), found])),
               events,
             })
           }
@@ -109,9 +109,9 @@ t.test(
           await Promise.all(followed)
 
           const listed = await readList(opened)
-          const expected = new Map(listed.map((found) => [keyOf(found), found]))
+          const expected = new Map(listed.map((found) => [toKey(found), found]))
           t.strictSame(
-            listed.map(keyOf),
+            listed.map(toKey),
             [...expected.keys()].sort(),
             'the list is sorted and has no duplicates',
           )

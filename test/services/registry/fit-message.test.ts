@@ -4,7 +4,7 @@ import type { RegistryEvent, Service } from '../../../core/contracts/registry.ts
 import { toEntry } from '../../../services/registry/entry.ts'
 import { createReportOmitted } from '../../../services/registry/fit-message.ts'
 import { openPlatformRegistry, type Services } from '../../fixtures/platform-registry.ts'
-import { until } from '../../fixtures/raw-backend.ts'
+import { waitUntil } from '../../fixtures/raw-backend.ts'
 import { createQuietLog } from '../../fixtures/sdk-services.ts'
 import { makeService } from '../../fixtures/services.ts'
 
@@ -55,7 +55,7 @@ t.test(
     gateway.watch?.((event) => received.push(event))
     t.equal((await gateway.listServices()).length, 4, 'a gateway reads all other versions')
     await registry.register?.(makeService('new', ['127.0.0.1:9001']))
-    await until(() => received.some(({ service }) => service.name === 'new'))
+    await waitUntil(() => received.some(({ service }) => service.name === 'new'))
   },
 )
 

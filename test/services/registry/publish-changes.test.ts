@@ -6,7 +6,7 @@ import { brokerUnavailable } from '../../../domain/broker/errors.ts'
 import { publishChanges } from '../../../services/registry/publish-changes.ts'
 import type { WatchEvent, Watches } from '../../../services/registry/watches.ts'
 import { openPlatformRegistry, toRegistration } from '../../fixtures/platform-registry.ts'
-import { until } from '../../fixtures/raw-backend.ts'
+import { waitUntil } from '../../fixtures/raw-backend.ts'
 import { createQuietLog } from '../../fixtures/sdk-services.ts'
 
 t.test('Registry publishes its changes on topic registry.events.', async (t) => {
@@ -14,14 +14,14 @@ t.test('Registry publishes its changes on topic registry.events.', async (t) => 
   t.teardown(() => broker.close?.())
   const received: Message[] = []
   await broker.subscribe('mx.registry.events', (message) => void received.push(message))
-  const elsewhere: Message[] = []
-  await broker.subscribe('acme.registry.events', (message) => void elsewhere.push(message))
+  const otherHost: Message[] = []
+  await broker.subscribe('acme.registry.events', (message) => void otherHost.push(message))
   const { call } = await openPlatformRegistry(t, { broker })
-  await until(() => received.length === 1)
+  await waitUntil(() => received.length === 1)
   await call('Register', toRegistration('greeter', ['10.0.0.1:1']))
   await call('Deregister', toRegistration('greeter', ['10.0.0.1:1']))
   await call('Register', toRegistration('other', ['10.0.0.1:1'], { options: { domain: 'acme' } }))
-  await until(() => received.length === 3 && elsewhere.length === 1)
+  await waitUntil(() => received.length === 3 && otherHost.length === 1)
   const events = received.map(({ body }) => JSON.parse(Buffer.from(body).toString()) as WatchEvent)
   t.match(events, [
     { action: 'create', service: { name: 'registry' } },
@@ -51,12 +51,12 @@ t.test('a failing broker is logged once, and later changes are published', async
   const { call } = await openPlatformRegistry(t, { broker, log })
   const warnings = (): string[] =>
     lines.filter((line) => line.includes('cannot publish registry changes'))
-  await until(() => warnings().length === 1)
+  await waitUntil(() => warnings().length === 1)
   await call('Register', toRegistration('a', ['10.0.0.1:1']))
   await call('Register', toRegistration('b', ['10.0.0.1:1']))
   isUnavailable = false
   await call('Register', toRegistration('c', ['10.0.0.1:1']))
-  await until(() => topics.length > 0)
+  await waitUntil(() => topics.length > 0)
   t.equal(warnings().length, 1)
 })
 
@@ -66,11 +66,11 @@ t.test(
     const { log, lines } = createQuietLog('registry')
     const event = { service: { options: { domain: 'mx' } } } as WatchEvent
     let opened = 0
-    let isOver = false
+    let hasEnded = false
     const watches = {
       closed() {
-        isOver = opened > 2
-        return isOver
+        hasEnded = opened > 2
+        return hasEnded
       },
       async *open() {
         opened++
@@ -80,7 +80,7 @@ t.test(
     } as unknown as Watches
     const topics: string[] = []
     publishChanges(watches, { publish: (topic) => void topics.push(topic) }, log, 1)
-    await until(() => isOver)
+    await waitUntil(() => hasEnded)
     t.same([opened, topics], [3, ['mx.registry.events']])
     t.equal(lines.length, 2)
     t.match(lines[0], /registry changes were missed/)

@@ -2,7 +2,7 @@ import t, { type Test } from 'tap'
 import { createMemoryRegistry } from '../../../adapters/registry/memory.ts'
 import type { Registry, RegistryEvent, Service } from '../../../core/contracts/registry.ts'
 import { createWatchAll } from '../../../services/registry/watch-all.ts'
-import { until } from '../../contracts/registry.ts'
+import { waitUntil } from '../../contracts/registry.ts'
 import { makeService } from '../../fixtures/services.ts'
 
 const bare = (service: Service): Service => ({ ...service, nodes: [] })
@@ -43,16 +43,16 @@ t.test('node changes are reported for existing and for new services', async (t) 
   await memory.register!(one)
   const events: string[] = []
   const unwatch = createWatchAll(registry)!((event) => void events.push(toText(event)))
-  await until(() => watched.has('a'))
+  await waitUntil(() => watched.has('a'))
   await memory.register!(makeService('a', ['a:2']))
   await memory.deregister!(one)
   await memory.register!(makeService('b', ['b:1']))
-  await until(() => events.length === 3)
+  await waitUntil(() => events.length === 3)
   await memory.register!(makeService('b', ['b:2']))
   await memory.deregister!(makeService('b', ['b:1', 'b:2']))
-  await until(() => !watched.has('b'))
+  await waitUntil(() => !watched.has('b'))
   await memory.register!(makeService('b', ['b:3']))
-  await until(() => events.length === 6)
+  await waitUntil(() => events.length === 6)
   t.strictSame(events, [
     'update a a:1 a:2',
     'update a a:2',
@@ -71,7 +71,7 @@ t.test('listeners share the watches, which end with the last listener', async (t
   const watchAll = createWatchAll(registry)!
   const received = [0, 0]
   const stops = received.map((_, i) => watchAll(() => void received[i]!++))
-  await until(() => watched.size === 1)
+  await waitUntil(() => watched.size === 1)
   await memory.register!(makeService('a', ['a:2']))
   stops[0]!()
   await memory.register!(makeService('a', ['a:3']))
@@ -103,7 +103,7 @@ t.test(
     await memory.register!(makeService('c', ['c:1']))
     await memory.register!(makeService('a', ['a:2']))
     isUnavailable = false
-    await until(() => watched.size === 3 && events.length >= 3)
+    await waitUntil(() => watched.size === 3 && events.length >= 3)
     t.same([...events].sort(), ['create c c:1', 'update a a:1 a:2', 'update b b:1'])
     await memory.register!(makeService('b', ['b:2']))
     t.equal(events.at(-1), 'update b b:1 b:2', 'including later changes')

@@ -5,7 +5,7 @@ import { Channel } from '../../../core/rpc/ws/channel.ts'
 import { createDomains } from '../../../services/registry/domains.ts'
 import { createWatches, type WatchEvent } from '../../../services/registry/watches.ts'
 import { openPlatformRegistry, toRegistration } from '../../fixtures/platform-registry.ts'
-import { until } from '../../fixtures/raw-backend.ts'
+import { waitUntil } from '../../fixtures/raw-backend.ts'
 import { RecordedCall } from '../../fixtures/rpc.ts'
 import { makeService } from '../../fixtures/services.ts'
 
@@ -84,14 +84,14 @@ t.test('the stream starts before the first event, over WebSocket and HTTP', asyn
     body: '{"service":"greeter"}',
   })
   t.equal(reply.status, 200)
-  await until(() => fast.events.length > 0)
+  await waitUntil(() => fast.events.length > 0)
   t.strictSame(fast.events, ['start ""'])
   await registry.register?.(makeService('other', ['a:1']))
   await registry.register?.(makeService('greeter', ['a:1']))
   const reader = reply.body!.getReader()
   const line = Buffer.from((await reader.read()).value ?? '').toString()
   t.match(JSON.parse(line), { action: 'create', service: { name: 'greeter' } })
-  await until(() => fast.events.length > 1)
+  await waitUntil(() => fast.events.length > 1)
   t.equal(`${fast.events[1]}\n`, `data ${line}`)
   await reader.cancel()
   fast.cancel()
@@ -155,20 +155,20 @@ t.test('a watcher is removed when it leaves, disconnects or aborts its request',
   await call('ListServices')
   t.equal(listening.count, before + 6, 'watches of all services share one watch')
   for (const stream of streams) await stream.return?.()
-  await until(() => listening.count === before)
+  await waitUntil(() => listening.count === before)
   const leaving = new AbortController()
   const { signal } = leaving
   await fetch(`http://${address}/`, { method: 'POST', headers: PLAIN, body: '{}', signal })
   t.equal(listening.count, before + 1)
   leaving.abort()
-  await until(() => listening.count === before)
+  await waitUntil(() => listening.count === before)
   const channel = openChannel(t, address)
   const calls = Array.from({ length: 10 }, () => toWatch())
   for (const call of calls) channel.call(call)
-  await until(() => calls.every(({ events }) => events.length > 0))
+  await waitUntil(() => calls.every(({ events }) => events.length > 0))
   t.equal(listening.count, before + 1)
   channel.close()
-  await until(() => listening.count === before)
+  await waitUntil(() => listening.count === before)
   t.pass('no watchers remain')
 })
 

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { toPlain } from '../../fixtures/deployer.ts'
 import { makeRuntimeState, openPlatformRuntime } from '../../fixtures/platform-runtime.ts'
-import { until } from '../../fixtures/raw-backend.ts'
+import { waitUntil } from '../../fixtures/raw-backend.ts'
 import { makeTempFolder } from '../../fixtures/temp-folder.ts'
 
 const SOURCE = 'source://shop:latest'
@@ -125,7 +125,7 @@ t.test('an update starts an object that never started from its upload', async (t
   await runtime.update('shop', undefined, { command: ['node', 'other.cjs'], protocol: 'http' })
   t.match(await runtime.settled('shop'), { status: 4 })
   t.equal(await runtime.registrar.call('shop'), 'one')
-  await until(() => uploads() === 0)
+  await waitUntil(() => uploads() === 0)
 })
 
 t.test(
@@ -153,7 +153,7 @@ t.test('replaces an object that never started', async (t) => {
   const [address] = runtime.registrar.addresses.get('shop')!
   const old = await fetch(`http://${address}/OLD`)
   t.equal(await old.text(), 'two', 'the old program continues to serve')
-  await until(() => readdirSync(join(runtime.folder, 'uploads')).length === 0)
+  await waitUntil(() => readdirSync(join(runtime.folder, 'uploads')).length === 0)
 })
 
 t.test('leaves a service of another server to that server', async (t) => {
@@ -187,8 +187,8 @@ t.test(
     await one.create('shop', toPlain('one'))
     await one.settled('shop')
     await one.close()
-    const elsewhere = { ...remaining, folder: makeTempFolder(t, 'runtime') }
-    const two = await openPlatformRuntime(t, { server: 'two', otherServerMs: 50 }, elsewhere)
+    const otherHost = { ...remaining, folder: makeTempFolder(t, 'runtime') }
+    const two = await openPlatformRuntime(t, { server: 'two', otherServerMs: 50 }, otherHost)
     const unreachable = {
       code: 503,
       message: /server one, which runs the service, is unreachable; use force/,

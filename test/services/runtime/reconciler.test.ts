@@ -7,7 +7,7 @@ import { toPlain } from '../../fixtures/deployer.ts'
 import { eventually } from '../../fixtures/eventually.ts'
 import { makeRuntimeState, openPlatformRuntime } from '../../fixtures/platform-runtime.ts'
 import { openProcessRuntime } from '../../fixtures/process-runtime.ts'
-import { until } from '../../fixtures/raw-backend.ts'
+import { waitUntil } from '../../fixtures/raw-backend.ts'
 
 const KEY = { namespace: 'mx', name: 'shop', version: 'latest' }
 
@@ -31,7 +31,7 @@ t.test('stops a service whose record was deleted', async (t) => {
   await runtime.create('shop', toPlain('one'))
   await runtime.settled('shop')
   await createObjects(runtime.store).change(KEY, () => undefined)
-  await until(() => runtime.registrar.addresses.get('shop')?.length === 0)
+  await waitUntil(() => runtime.registrar.addresses.get('shop')?.length === 0)
   t.same(await runtime.read(), [])
 })
 
@@ -55,7 +55,7 @@ t.test('does not rebuild a settled request while store updates are delayed', asy
   const one = await openPlatformRuntime(t, { everyMs: 60_000 }, { ...remaining, store })
   await one.create('shop', toPlain('one'))
   await eventually(async () => (await one.read())[0]?.status === 4)
-  await until(() => late === 0)
+  await waitUntil(() => late === 0)
   t.match(await one.settled('shop'), { status: 4, metadata: { error: undefined } })
   t.notMatch(one.lines.join(''), /deployment failed/)
   await one.close()
@@ -101,7 +101,7 @@ t.test('does not wait for a revision being applied when the server stops', async
   }
   const server = await openPlatformRuntime(t, { runtime: { ...runtime, apply } }, remaining)
   await server.create('shop', toPlain('one'))
-  await until(() => isApplying)
+  await waitUntil(() => isApplying)
   const closed = server.close()
   release()
   await closed

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { toPlain } from '../../fixtures/deployer.ts'
 import { makeRuntimeState, openPlatformRuntime } from '../../fixtures/platform-runtime.ts'
-import { until } from '../../fixtures/raw-backend.ts'
+import { waitUntil } from '../../fixtures/raw-backend.ts'
 import { openRegistry } from '../../fixtures/sdk-services.ts'
 
 t.test('registers the runtime service with its endpoints', async (t) => {
@@ -36,7 +36,7 @@ t.test('stops workloads with the service and starts them again', async (t) => {
 
   const two = await openPlatformRuntime(t, {}, remaining)
   t.match(await two.settled('shop'), { status: 4 })
-  await until(() => two.registrar.addresses.get('shop')?.length === 1)
+  await waitUntil(() => two.registrar.addresses.get('shop')?.length === 1)
   t.equal(await two.registrar.call('shop'), 'hello')
   await two.call('Delete', 'shop')
 })
@@ -48,11 +48,11 @@ t.test(
     const one = await openPlatformRuntime(t, {}, remaining)
     await one.create('shop', toPlain('hello'))
     await one.settled('shop')
-    const secretOf = async ({ registrar }: typeof one) => {
+    const getSecret = async ({ registrar }: typeof one) => {
       const [address] = registrar.addresses.get('shop')!
       return (await fetch(`http://${address}/MX_AUTH_SECRET`)).text()
     }
-    const secret = await secretOf(one)
+    const secret = await getSecret(one)
     t.match(await one.accounts.logIn('mx', 'shop@latest', secret, 'x'), { type: 'service' })
     const page = await remaining.store.list(
       { database: 'mx', table: 'runtime' },
@@ -62,8 +62,8 @@ t.test(
     await one.close()
 
     const two = await openPlatformRuntime(t, {}, remaining)
-    await until(() => two.registrar.addresses.get('shop')?.length === 1)
-    t.equal(await secretOf(two), secret)
+    await waitUntil(() => two.registrar.addresses.get('shop')?.length === 1)
+    t.equal(await getSecret(two), secret)
     await two.call('Delete', 'shop')
     t.equal(await two.accounts.find('mx', 'shop@latest'), undefined)
   },
@@ -100,10 +100,10 @@ t.test('restarts an interrupted build on the next start', async (t) => {
   const two = await openPlatformRuntime(t, {}, remaining)
   const { metadata } = await two.settled('shop')
   t.match({ error: metadata['error'], status: metadata['status'] }, { status: 'running' })
-  await until(() => two.registrar.addresses.get('shop')?.length === 1)
+  await waitUntil(() => two.registrar.addresses.get('shop')?.length === 1)
   t.equal(await two.registrar.call('shop'), 'two')
   // The record is updated after the instances.
-  await until(() => readdirSync(join(remaining.folder, 'uploads')).length === 0)
+  await waitUntil(() => readdirSync(join(remaining.folder, 'uploads')).length === 0)
 })
 
 t.test('cancels an update that is superseded or whose service is deleted', async (t) => {
@@ -150,7 +150,7 @@ t.test('adopts objects of another server id if no other server uses the store', 
   await one.settled('shop')
   await one.close()
   const two = await openPlatformRuntime(t, { server: 'two', isAlone: true }, remaining)
-  await until(() => two.registrar.addresses.get('shop')?.length === 1)
+  await waitUntil(() => two.registrar.addresses.get('shop')?.length === 1)
   t.equal(await two.registrar.call('shop'), 'one')
 })
 

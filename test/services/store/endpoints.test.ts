@@ -3,7 +3,7 @@ import t from 'tap'
 import { createMemoryStore } from '../../../adapters/store/memory.ts'
 import type { RecordMessage } from '../../../services/store/records.ts'
 import { openPlatformStore, type PlatformStore, toBase64 } from '../../fixtures/platform-store.ts'
-import { until } from '../../fixtures/raw-backend.ts'
+import { waitUntil } from '../../fixtures/raw-backend.ts'
 
 interface Page {
   readonly records: readonly RecordMessage[]
@@ -295,12 +295,12 @@ t.test('a cancelled call and a call past its deadline stop reading the store', a
   ]
   for (const call of calls) {
     scans = 0
-    let isOver = false
+    let hasEnded = false
     const failed = t.rejects(call()).finally(() => {
-      isOver = true
+      hasEnded = true
     })
     // On a busy machine the deadline may pass before the first read.
-    await until(() => scans > 0 || isOver)
+    await waitUntil(() => scans > 0 || hasEnded)
     if (call === calls[1]) leaving.abort()
     await failed
     let before = 0

@@ -7,9 +7,9 @@ import {
   type TopicMessage,
 } from '../../../web/events/event.ts'
 
-const topic = (first: number, last: number, lags: readonly number[] = []): TopicMessage => ({
+const topic = (first: number, last: number, delaysMs: readonly number[] = []): TopicMessage => ({
   ...{ topic: 'orders', first, last, bytes: 0 },
-  groups: lags.map((lag, i) => ({ group: `g${i}`, acked: 0, pending: 0, lag })),
+  groups: delaysMs.map((lag, i) => ({ group: `g${i}`, acked: 0, pending: 0, lag })),
 })
 
 t.test('counts retained events', (t) => {

@@ -17,7 +17,7 @@ const CALL: ShellCall = {
 const GATEWAY = 'http://localhost:8080/'
 
 /** Words of a command as parsed by a shell. */
-function wordsOf(command: string): readonly string[] {
+function listWords(command: string): readonly string[] {
   const program = 'printf "%s\\0" "$@"'
   const out = execFileSync('sh', ['-c', `mx() { echo t; }; set -- ${command}; ${program}`], {
     encoding: 'utf8',
@@ -37,10 +37,10 @@ t.test('formats a call as mx and curl commands', (t) => {
 t.test('quotes any request as one shell word', (t) => {
   const name = `'"$(id)\`id\`\n\\ $HOME ! ; |`
   const call = { ...CALL, requests: [{ name }], metadata: [['x-note', name]] as const }
-  const mx = wordsOf(toMxCommand(call))
+  const mx = listWords(toMxCommand(call))
   t.same(JSON.parse(mx.at(-1)!), { name })
   t.equal(mx[2], `--metadata=x-note=${name}`)
-  const curl = wordsOf(toCurlCommand(GATEWAY, call)!)
+  const curl = listWords(toCurlCommand(GATEWAY, call)!)
   t.same(JSON.parse(curl.at(-1)!), { name })
   t.ok(curl.includes(`x-note: ${name}`))
   t.ok(curl.includes('Authorization: Bearer t'))
@@ -70,7 +70,7 @@ t.test('streams several requests from standard input; curl has no equivalent', (
 
 t.test('uses a declared route: variables from the request, and the rest in the query', (t) => {
   const of = (metadata: Record<string, string>, request: unknown) =>
-    wordsOf(
+    listWords(
       toCurlCommand(GATEWAY, {
         ...CALL,
         endpoint: { name: 'Items.Get', metadata },
@@ -115,7 +115,7 @@ t.test('masks secrets of requests and metadata', (t) => {
       ['authorization', 'S'],
     ],
   })
-  const mx = wordsOf(toMxCommand(call))
+  const mx = listWords(toMxCommand(call))
   t.same(JSON.parse(mx.at(-1)!), { pin: '********', id: 'x' })
   t.same(mx.slice(2, 5), [
     '--metadata=x-note=n',

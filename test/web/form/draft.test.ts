@@ -14,7 +14,7 @@ import {
 import { toField } from '../../../web/form/field.ts'
 
 const LIST = toField({ type: 'array', items: { type: 'string' } })
-const keysOf = ({ parts }: Draft) => parts.map(({ draft }) => draft.text)
+const listKeys = ({ parts }: Draft) => parts.map(({ draft }) => draft.text)
 
 t.test('adding, moving and removing items preserves their input', (t) => {
   let list = emptyDraft(LIST)
@@ -22,12 +22,12 @@ t.test('adding, moving and removing items preserves their input', (t) => {
     list = addPart(list, LIST)
     list = withPart(list, list.parts.at(-1)!.id, { draft: withText(ABSENT, text) })
   }
-  t.same(keysOf(movePart(list, 2, -1)), ['a', 'c', 'b'])
-  t.same(keysOf(movePart(list, 0, 1)), ['b', 'a', 'c'])
-  t.same(keysOf(movePart(list, 0, -1)), ['a', 'b', 'c'])
-  t.same(keysOf(movePart(list, 2, 1)), ['a', 'b', 'c'])
+  t.same(listKeys(movePart(list, 2, -1)), ['a', 'c', 'b'])
+  t.same(listKeys(movePart(list, 0, 1)), ['b', 'a', 'c'])
+  t.same(listKeys(movePart(list, 0, -1)), ['a', 'b', 'c'])
+  t.same(listKeys(movePart(list, 2, 1)), ['a', 'b', 'c'])
   const rest = removePart(list, 1)
-  t.same(keysOf(rest), ['a', 'c'])
+  t.same(listKeys(rest), ['a', 'c'])
   t.equal(addPart(rest, LIST).parts.at(-1)!.id, 3, 'ids are not reused')
   t.end()
 })
@@ -70,7 +70,7 @@ t.test('a late change of a part preserves other input', (t) => {
   let list = addPart(addPart(emptyDraft(LIST), LIST), LIST)
   const late = changePart(0, () => withText(ABSENT, 'file'))
   list = changePart(1, (draft) => withText(draft, 'typed'))(list)
-  t.same(keysOf(late(list)), ['file', 'typed'])
-  t.same(keysOf(late(removePart(list, 0))), ['typed'])
+  t.same(listKeys(late(list)), ['file', 'typed'])
+  t.same(listKeys(late(removePart(list, 0))), ['typed'])
   t.end()
 })

@@ -329,10 +329,10 @@ t.test(
   'after GOAWAY, later calls fail with 503, earlier ones complete, and then the connection closes',
   async (t) => {
     const { connection, codes } = open()
-    const [served, beyond] = [connection.call(HELLO), connection.call(HELLO)]
+    const [served, outOfRange] = [connection.call(HELLO), connection.call(HELLO)]
     connection.receive(toGoaway(1))
     t.ok(connection.leaving)
-    t.match(await failure(beyond), { code: 503, isLoss: true })
+    t.match(await failure(outOfRange), { code: 503, isLoss: true })
     t.same(codes, [])
     connection.receive(toReply(1, '{}'))
     t.ok(await served.next())

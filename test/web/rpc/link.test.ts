@@ -148,8 +148,8 @@ t.test('time spent waiting for a connection reduces the timeout of a call', asyn
   opened.link.open()
   const call = await opened.link.call({ ...HELLO, timeoutMs: 60_000 })
   await eventually(async () => opened.received.length >= HEADER_BYTES + 4)
-  const leftMs = readU32(Buffer.from(opened.received, 'latin1'), HEADER_BYTES)
-  t.ok(leftMs > 0 && leftMs < 60_000, `${leftMs} ms`)
+  const remainingMs = readU32(Buffer.from(opened.received, 'latin1'), HEADER_BYTES)
+  t.ok(remainingMs > 0 && remainingMs < 60_000, `${remainingMs} ms`)
   call.cancel(new CallError('greeter', 499, 'cancelled'))
 })
 

@@ -36,9 +36,9 @@ t.test('encodes headers like the NATS client library', async (t) => {
   const message = createHeaders()
   message.append('content-type', 'text/plain')
   message.append('x-trace', '1')
-  const theirs = (message as unknown as { encode: () => Uint8Array }).encode()
-  const ours = encode({ 'content-type': 'text/plain', 'x-trace': '1' })
-  t.equal(ours, Buffer.from(theirs).toString('latin1'))
+  const expectedBytes = (message as unknown as { encode: () => Uint8Array }).encode()
+  const encodedBytes = encode({ 'content-type': 'text/plain', 'x-trace': '1' })
+  t.equal(encodedBytes, Buffer.from(expectedBytes).toString('latin1'))
 })
 
 t.test('encodes an empty list of headers as undefined', async (t) => {

@@ -36,8 +36,8 @@ t.test('decodes messages of other publishers as events', async (t) => {
   await other.flush()
 
   const read = async () => (await events.read(JET_TOPIC, ALL)).events
-  const [ours, plain, withHeaders, third] = await read()
-  t.equal(Buffer.from(ours!.payload).toString(), 'ours')
+  const [platformEvent, plain, withHeaders, third] = await read()
+  t.equal(Buffer.from(platformEvent!.payload).toString(), 'ours')
   t.match(plain, { sequence: 2, metadata: {} })
   t.match(plain!.id, /^[\da-f]{8}-[\da-f]{4}-8/)
   t.ok(
@@ -49,7 +49,7 @@ t.test('decodes messages of other publishers as events', async (t) => {
   t.match(third, { id: '00000000-0000-4000-8000-000000000000', timestampMs: 5, metadata: {} })
   t.same(
     (await read()).map(({ id }) => id),
-    [ours, plain, withHeaders, third].map((event) => event!.id),
+    [platformEvent, plain, withHeaders, third].map((event) => event!.id),
     'ids are stable across reads',
   )
 })

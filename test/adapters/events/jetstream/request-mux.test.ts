@@ -52,12 +52,12 @@ t.test('rejects denied requests only', async (t) => {
   await t.rejects(denied, { code: 403, message: /Publish to "denied.a"/ })
   await t.rejects(other, { code: 403, message: /Publish to "denied.b"/ })
   await t.resolves(permitted)
-  const deaf = createRequestMux(connection, 'deaf', 5000)
-  await t.rejects(deaf.request({ subject: 'echo' }), {
+  const unanswered = createRequestMux(connection, 'deaf', 5000)
+  await t.rejects(unanswered.request({ subject: 'echo' }), {
     code: 403,
     message: /Subscription to "deaf/,
   })
-  await t.rejects(deaf.request({ subject: 'echo' }), { code: 403 })
+  await t.rejects(unanswered.request({ subject: 'echo' }), { code: 403 })
 })
 
 t.test('rejects requests after the end', async (t) => {

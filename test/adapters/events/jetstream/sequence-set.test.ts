@@ -20,10 +20,10 @@ t.test('stores sequences in as few ranges as possible', async (t) => {
       for (let n = 1; n <= 80; n++) if (set.has(n) !== expected.has(n)) return false
       let floor = 0
       while (expected.has(floor + 1)) floor++
-      const apart = set.ranges.every(
+      const areSeparate = set.ranges.every(
         ([from, to], i) => from <= to && (i === 0 || set.ranges[i - 1]![1] + 1 < from),
       )
-      return apart && set.floor === floor
+      return areSeparate && set.floor === floor
     }),
     { numRuns: toRuns(1000) },
   )

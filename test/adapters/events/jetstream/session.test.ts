@@ -28,8 +28,8 @@ t.test('ends with its connection and notifies once', async (t) => {
       resolve()
     }),
   )
-  const forget = session.onSettled(() => t.fail('no message expected'))
-  forget()
+  const unsubscribe = session.onSettled(() => t.fail('no message expected'))
+  unsubscribe()
   t.notOk(session.isEnded)
   await server.kill()
   await ended

@@ -21,7 +21,7 @@ t.test('round-trips a topic', (t) => {
 })
 
 t.test('sorts keys by topic and sequence', (t) => {
-  const places = [
+  const positions = [
     [1, 1],
     [1, 255],
     [1, 256],
@@ -29,7 +29,7 @@ t.test('sorts keys by topic and sequence', (t) => {
     [2, 1],
     [300, 0],
   ] as const
-  const keys = places.map(([number, sequence]) => toEventKey(number, sequence))
+  const keys = positions.map(([number, sequence]) => toEventKey(number, sequence))
   t.strictSame(keys.toSorted(Buffer.compare), keys)
   t.strictSame(keys.map(parseSequence), [1, 255, 256, 2 ** 40, 1, 0])
   t.end()

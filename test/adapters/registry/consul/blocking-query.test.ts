@@ -11,7 +11,7 @@ import {
 } from '../../../../adapters/registry/consul/http/client.ts'
 import { createConsulError } from '../../../../adapters/registry/consul/http/errors.ts'
 import { createSlots, type Slots } from '../../../../adapters/registry/consul/watch-slots.ts'
-import { until } from '../../../contracts/registry.ts'
+import { waitUntil } from '../../../contracts/registry.ts'
 
 const PACE: Pace = {
   gapMs: 0,
@@ -27,7 +27,7 @@ const PACE: Pace = {
 type Step = readonly [index: string, body: string] | Error
 
 /** Responds with the given steps, then hangs; records queries and results. */
-function play(
+function runQuery(
   t: Test,
   steps: readonly Step[],
   { pace = {}, slots = createSlots(1, 1, () => {}) }: { pace?: Partial<Pace>; slots?: Slots } = {},
@@ -84,11 +84,11 @@ function play(
 }
 
 t.test('blocks each query on the index of the last response', async (t) => {
-  const { requests, events, released, blocking, eras } = play(t, [
+  const { requests, events, released, blocking, eras } = runQuery(t, [
     ['7', 'a'],
     ['9', 'b'],
   ])
-  await until(() => requests.length === 3)
+  await waitUntil(() => requests.length === 3)
   t.same(requests, [undefined, '7', '9'])
   t.same(eras.slice(1), [1, 2], 'with the era of the index')
   t.same(events, ['a', 'b'])
@@ -98,35 +98,35 @@ t.test('blocks each query on the index of the last response', async (t) => {
 })
 
 t.test('reports an outage and resets an index that goes backwards', async (t) => {
-  const { requests, events } = play(t, [
+  const { requests, events } = runQuery(t, [
     ['900719925474099312', 'a'],
     ['900719925474099311', 'b'],
     ['20', 'c'],
   ])
-  await until(() => requests.length === 4)
+  await waitUntil(() => requests.length === 4)
   t.same(requests, [undefined, '900719925474099312', undefined, '20'])
   t.same(events, ['a', 'Consul was restarted with a different state', 'b', 'back', 'c'])
 })
 
 t.test('replaces a missing or zero index by one', async (t) => {
-  const { requests } = play(t, [
+  const { requests } = runQuery(t, [
     ['0', 'a'],
     ['', 'b'],
     ['x', 'c'],
   ])
-  await until(() => requests.length >= 2)
+  await waitUntil(() => requests.length >= 2)
   t.equal(requests[1], '1')
-  await until(() => requests.length === 4)
+  await waitUntil(() => requests.length === 4)
 })
 
 t.test('ignores an unchanged response', async (t) => {
-  const { requests, events } = play(t, [
+  const { requests, events } = runQuery(t, [
     ['1', 'a'],
     ['2', 'a'],
     ['3', 'b'],
     ['4', 'a'],
   ])
-  await until(() => requests.length === 5)
+  await waitUntil(() => requests.length === 5)
   t.same(events, ['a', 'b', 'a'])
 })
 
@@ -136,30 +136,32 @@ t.test('paces fast responses after the first ones', async (t) => {
   t.same([wait(1040), wait(1080)], [40, 40])
   t.same([wait(5000), wait(5000), wait(5000)], [0, 0, 40], 'another burst after a pause')
   const steps = Array.from({ length: 5 }, (_, i): Step => [String(i + 1), String(i)])
-  const { requests, atMs } = play(t, steps, { pace: { gapMs: 40, burst: 2 } })
-  await until(() => requests.length === 5)
+  const { requests, atMs } = runQuery(t, steps, { pace: { gapMs: 40, burst: 2 } })
+  await waitUntil(() => requests.length === 5)
   t.ok(atMs[4]! - atMs[0]! >= 118, `${atMs}`)
 })
 
 t.test('sends the first query immediately', async (t) => {
-  const played = Array.from({ length: 500 }, () => play(t, [], { pace: { gapMs: 1000, burst: 1 } }))
+  const queries = Array.from({ length: 500 }, () =>
+    runQuery(t, [], { pace: { gapMs: 1000, burst: 1 } }),
+  )
   // Before any timer.
   for (let i = 0; i < 5; i++) await null
-  t.equal(played.filter(({ requests }) => requests.length === 0).length, 0)
+  t.equal(queries.filter(({ requests }) => requests.length === 0).length, 0)
 })
 
 t.test(
   'backs off after failures, reports them once, and then queries without an index',
   async (t) => {
     const failure = createConsulError('gone')
-    const { requests, events, atMs } = play(
+    const { requests, events, atMs } = runQuery(
       t,
       [['7', 'a'], failure, failure, failure, ['3', 'a'], ['4', 'bad'], ['5', 'b']],
       {
         pace: { retryMs: 20, maxRetryMs: 80 },
       },
     )
-    await until(() => requests.length === 8)
+    await waitUntil(() => requests.length === 8)
     t.same(requests, [undefined, '7', undefined, undefined, undefined, '3', undefined, '5'])
     t.same(events, ['a', 'gone', 'back', 'no JSON', 'b', 'back'])
     t.ok(atMs[4]! - atMs[3]! >= 38, 'increasing delays')
@@ -169,23 +171,23 @@ t.test(
 t.test('reports when an outage becomes a denial', async (t) => {
   const denied = createConsulError('denied', { denied: true })
   const steps = [new Error('reset'), new Error('refused'), denied, denied, new Error('reset')]
-  const { requests, events } = play(t, [...steps, ['1', 'a']])
-  await until(() => requests.length === 7)
+  const { requests, events } = runQuery(t, [...steps, ['1', 'a']])
+  await waitUntil(() => requests.length === 7)
   t.same(events, ['reset', 'denied', 'reset', 'a', 'back'])
 })
 
 t.test('retries slowly after a denial', async (t) => {
   const denied = createConsulError('denied', { denied: true })
-  const { requests, atMs } = play(t, [denied, ['1', 'a']], { pace: { deniedMs: 100 } })
-  await until(() => requests.length >= 2)
+  const { requests, atMs } = runQuery(t, [denied, ['1', 'a']], { pace: { deniedMs: 100 } })
+  await waitUntil(() => requests.length >= 2)
   t.ok(atMs[1]! - atMs[0]! >= 48)
 })
 
 t.test('polls without a slot', async (t) => {
   const slots = createSlots(1, 30, () => {})
-  const first = play(t, [['1', 'a']], { slots })
-  await until(() => first.requests.length === 2)
-  const second = play(
+  const first = runQuery(t, [['1', 'a']], { slots })
+  await waitUntil(() => first.requests.length === 2)
+  const second = runQuery(
     t,
     [
       ['5', 'a'],
@@ -194,17 +196,17 @@ t.test('polls without a slot', async (t) => {
     ],
     { slots },
   )
-  await until(() => second.requests.length === 2)
+  await waitUntil(() => second.requests.length === 2)
   t.same(second.requests, [undefined, undefined])
   t.ok(second.atMs[1]! - second.atMs[0]! >= 20)
   first.stop()
-  await until(() => second.requests.at(-1) !== undefined)
+  await waitUntil(() => second.requests.at(-1) !== undefined)
   t.equal(second.requests.at(-1), '7', 'a free slot is used')
 })
 
 t.test('blocks only briefly while slots are scarce', async (t) => {
   const slots = createSlots(1, 30, () => {})
-  const first = play(
+  const first = runQuery(
     t,
     [
       ['1', 'a'],
@@ -212,22 +214,22 @@ t.test('blocks only briefly while slots are scarce', async (t) => {
     ],
     { slots },
   )
-  await until(() => first.blocking.length === 3)
+  await waitUntil(() => first.blocking.length === 3)
   t.ok(first.blocking.every((seconds) => seconds >= 45))
   const other = slots.join({ idleMs: () => 0 })
   t.teardown(other.leave)
-  const second = play(t, [['1', 'a']], { slots })
-  await until(() => second.blocking.length > 0)
+  const second = runQuery(t, [['1', 'a']], { slots })
+  await waitUntil(() => second.blocking.length > 0)
   t.ok(second.blocking.every((seconds) => seconds <= 10))
 })
 
 t.test('polls when Consul rejects the connection of a blocking query', async (t) => {
   const slots = createSlots(100, 30, () => {})
   const crowded = createConsulError('reset', { overLimit: true })
-  const { requests, events } = play(t, [['7', 'a'], crowded, ['8', 'b']], { slots })
-  await until(() => requests.length >= 3)
+  const { requests, events } = runQuery(t, [['7', 'a'], crowded, ['8', 'b']], { slots })
+  await waitUntil(() => requests.length >= 3)
   t.same(requests.slice(0, 3), [undefined, '7', undefined])
-  await until(() => events.length === 2)
+  await waitUntil(() => events.length === 2)
   t.same(events, ['a', 'b'], 'no outage is reported')
   t.equal(slots.capacity(), 8)
 })
@@ -235,10 +237,10 @@ t.test('polls when Consul rejects the connection of a blocking query', async (t)
 t.test('reports an outage if the next query fails, too', async (t) => {
   const slots = createSlots(100, 30, () => {})
   const crowded = createConsulError('reset', { overLimit: true })
-  const { events } = play(t, [['7', 'a'], crowded, createConsulError('refused'), ['8', 'b']], {
+  const { events } = runQuery(t, [['7', 'a'], crowded, createConsulError('refused'), ['8', 'b']], {
     slots,
   })
-  await until(() => events.length === 4)
+  await waitUntil(() => events.length === 4)
   t.same(events, ['a', 'refused', 'b', 'back'])
   t.equal(slots.capacity(), 100)
 })
@@ -246,25 +248,25 @@ t.test('reports an outage if the next query fails, too', async (t) => {
 t.test('acquires no slot if it is stopped at the first response', async (t) => {
   const slots = createSlots(1, 30, () => {})
   for (let i = 0; i < 50; i++) {
-    const { settled, stop } = play(t, [['1', 'a']], { slots })
+    const { settled, stop } = runQuery(t, [['1', 'a']], { slots })
     for (let round = 0; round < i; round++) await null
     if (i % 2 === 0) await settled
     stop()
   }
-  const { requests } = play(t, [['7', 'a']], { slots })
-  await until(() => requests.length === 2)
+  const { requests } = runQuery(t, [['7', 'a']], { slots })
+  await waitUntil(() => requests.length === 2)
   t.equal(requests[1], '7')
 })
 
 t.test('sends and reports nothing once it is stopped in any state', async (t) => {
-  const pending = play(t, [['1', 'a']])
-  await until(() => pending.requests.length === 2)
+  const pending = runQuery(t, [['1', 'a']])
+  await waitUntil(() => pending.requests.length === 2)
   pending.stop()
   pending.stop()
-  const failing = play(t, [new Error('unavailable')], { pace: { retryMs: 100_000 } })
+  const failing = runQuery(t, [new Error('unavailable')], { pace: { retryMs: 100_000 } })
   await failing.settled
   failing.stop()
-  const fresh = play(t, [['1', 'a']])
+  const fresh = runQuery(t, [['1', 'a']])
   fresh.stop()
   await fresh.settled
   t.equal(pending.requests.length, 2)

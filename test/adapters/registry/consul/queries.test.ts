@@ -4,7 +4,7 @@ import {
   createConsulClient,
 } from '../../../../adapters/registry/consul/http/client.ts'
 import { createQueries, type Queries } from '../../../../adapters/registry/consul/queries.ts'
-import { until } from '../../../contracts/registry.ts'
+import { waitUntil } from '../../../contracts/registry.ts'
 import { type ConsulDouble, sendJson, startConsulDouble } from '../../../fixtures/consul-double.ts'
 
 function open(t: Test, double: ConsulDouble): Queries & Pick<ConsulClient, 'era'> {
@@ -89,7 +89,7 @@ t.test('sends no index after a connection was lost', async (t) => {
   const first = await queryService('web')
   t.equal(await sendRequest('7', first.era), first.era, 'no connection was lost')
   double.closeIdle()
-  await until(() => era() > first.era)
+  await waitUntil(() => era() > first.era)
   const second = await sendRequest('7', first.era)
   t.ok(second > first.era)
   const third = await sendRequest('9', second)

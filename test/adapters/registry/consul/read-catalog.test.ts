@@ -72,8 +72,13 @@ t.test('reports all domains when they may have changed', async (t) => {
     warn: () => {},
     onDomains: (domains) => void events.push([...domains].sort()),
   })
-  const both = ['mx', 'mx.version=latest', 'mx.domain=shop', 'mx.domain=staging']
-  for (const catalog of [{ both }, { both }, { both, plain: ['mx.domain=test'] }, { web: [] }])
+  const bothDomains = ['mx', 'mx.version=latest', 'mx.domain=shop', 'mx.domain=staging']
+  for (const catalog of [
+    { bothDomains },
+    { bothDomains },
+    { bothDomains, plain: ['mx.domain=test'] },
+    { web: [] },
+  ])
     await read(catalog)
   t.same(events, [['shop', 'staging'], ['shop', 'staging', 'test'], []])
 })
@@ -85,7 +90,7 @@ t.test('reports services with changed tags', async (t) => {
     warn: () => {},
     onChanged: (name) => events.push(name),
   })
-  const take = async (catalog: object): Promise<string[]> => {
+  const readNames = async (catalog: object): Promise<string[]> => {
     events = []
     await read(catalog)
     return events
@@ -94,13 +99,13 @@ t.test('reports services with changed tags', async (t) => {
     ['mx', 'mx.version=latest', 'mx.revision=1'],
     ['mx', 'mx.version=latest', 'mx.revision=2'],
   ]
-  t.same(await take({ a, b }), ['a', 'b'])
-  t.same(await take({ a, b }), [])
+  t.same(await readNames({ a, b }), ['a', 'b'])
+  t.same(await readNames({ a, b }), [])
   const before = await read({ a, b })
-  t.same(await take({ a, b: [...b, 'mx.revision=3'] }), ['b'], 'an additional node')
+  t.same(await readNames({ a, b: [...b, 'mx.revision=3'] }), ['b'], 'an additional node')
   t.equal(await read({ a, b }), before, 'no description changed')
-  t.same(await take({ a: [...a, 'x'], b }), ['a'])
-  t.same(await take({ b }), ['a'], 'the service was removed')
+  t.same(await readNames({ a: [...a, 'x'], b }), ['a'])
+  t.same(await readNames({ b }), ['a'], 'the service was removed')
 })
 
 t.test('ignores invalid names, __proto__ among them', async (t) => {

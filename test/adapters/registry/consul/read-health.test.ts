@@ -47,14 +47,14 @@ t.test('separates plain instances with the same id on several agents', async (t)
 })
 
 t.test('reads the protocol of a plain service from its tag or mx-protocol in Meta', async (t) => {
-  const metadataOf = (service: object): unknown => read([row(service)])[0]?.nodes[0]?.metadata
-  t.same(metadataOf({ Tags: ['mx.protocol=https'] }), { protocol: 'https' })
-  t.match(metadataOf({ Meta: { 'mx-protocol': 'https' } }), { protocol: 'https' })
-  t.same(metadataOf({ Meta: { protocol: 'tcp', weight: 'x', state: 'draining', a: 'b' } }), {
+  const getMetadata = (service: object): unknown => read([row(service)])[0]?.nodes[0]?.metadata
+  t.same(getMetadata({ Tags: ['mx.protocol=https'] }), { protocol: 'https' })
+  t.match(getMetadata({ Meta: { 'mx-protocol': 'https' } }), { protocol: 'https' })
+  t.same(getMetadata({ Meta: { protocol: 'tcp', weight: 'x', state: 'draining', a: 'b' } }), {
     a: 'b',
   })
-  t.same(metadataOf({ Weights: { Passing: 65_535 } }), { weight: '1000' })
-  t.same(metadataOf({ Weights: { Passing: -1 } }), {})
+  t.same(getMetadata({ Weights: { Passing: 65_535 } }), { weight: '1000' })
+  t.same(getMetadata({ Weights: { Passing: -1 } }), {})
 })
 
 t.test('ignores mesh proxies and other domains', async (t) => {
@@ -125,11 +125,11 @@ t.test('returns a version that has no passing nodes', async (t) => {
 })
 
 t.test('reuses equal endpoints', async (t) => {
-  const nothing = { name: '', type: '', values: [] }
+  const NO_VALUE = { name: '', type: '', values: [] }
   const endpoint = (name: string, path: string): Endpoint => ({
     name,
-    request: nothing,
-    response: { name: 'R', type: 'R', values: [nothing] },
+    request: NO_VALUE,
+    response: { name: 'R', type: 'R', values: [NO_VALUE] },
     metadata: { path },
   })
   const versions = ['latest', '2'].map((version) => {

@@ -45,16 +45,16 @@ t.test('stores metadata that does not fit Meta in a tag', async (t) => {
 })
 
 t.test('changes the revision with the node', async (t) => {
-  const revisionOf = (node: Node, version = 'latest'): string =>
+  const getRevision = (node: Node, version = 'latest'): string =>
     toRegistration({ ...SERVICE, version }, node, 'mx', 90).tags.at(-1)!
-  const nodeRevision = revisionOf(NODE)
-  t.equal(revisionOf({ ...NODE }), nodeRevision)
-  t.equal(revisionOf({ ...NODE, metadata: { state: 'draining' } }), nodeRevision)
+  const nodeRevision = getRevision(NODE)
+  t.equal(getRevision({ ...NODE }), nodeRevision)
+  t.equal(getRevision({ ...NODE, metadata: { state: 'draining' } }), nodeRevision)
   for (const other of [
-    revisionOf(makeNode('10.0.0.2:80')),
-    revisionOf({ ...NODE, address: '10.0.0.2:80' }),
-    revisionOf({ ...NODE, metadata: { weight: '2' } }),
-    revisionOf(NODE, '2'),
+    getRevision(makeNode('10.0.0.2:80')),
+    getRevision({ ...NODE, address: '10.0.0.2:80' }),
+    getRevision({ ...NODE, metadata: { weight: '2' } }),
+    getRevision(NODE, '2'),
   ])
     t.not(other, nodeRevision)
 })
@@ -89,11 +89,16 @@ t.test('builds ids that are unique on an agent and valid in paths', async (t) =>
 })
 
 t.test('rejects a description that readers would ignore', async (t) => {
-  const none = { name: '', type: '', values: [] }
+  const emptyValue = { name: '', type: '', values: [] }
   const register = (length: number) => {
     const description = 'x'.repeat(length)
     const endpoints = [
-      { name: 'Greeter.Hello', request: none, response: none, metadata: { description } },
+      {
+        name: 'Greeter.Hello',
+        request: emptyValue,
+        response: emptyValue,
+        metadata: { description },
+      },
     ]
     return toRegistration({ ...SERVICE, endpoints }, NODE, 'mx', 90)
   }

@@ -4,7 +4,7 @@ import {
   createRegistrations,
   type Registrations,
 } from '../../../../adapters/registry/consul/registrations.ts'
-import { until } from '../../../contracts/registry.ts'
+import { waitUntil } from '../../../contracts/registry.ts'
 import { type ConsulDouble, startConsulDouble } from '../../../fixtures/consul-double.ts'
 import { makeNode, makeService } from '../../../fixtures/services.ts'
 
@@ -79,24 +79,24 @@ t.test('creates no check without a TTL', async (t) => {
 t.test(
   'registers again when an agent lost a node, for every variant of its response',
   async (t) => {
-    const ways: [number, string][] = [
+    const cases: [number, string][] = [
       [500, 'CheckID "service:x" does not have associated TTL'],
       [404, 'Unknown check ID "service:x"'],
       [404, 'No service registered with ID "x"'],
     ]
-    for (const [status, text] of ways) {
-      let forgotten = false
+    for (const [status, text] of cases) {
+      let isDeregistered = false
       const double = await startConsulDouble(t, ({ path }, response) => {
-        if (path.includes('register')) forgotten = false
-        response.writeHead(forgotten ? status : 200).end(forgotten ? text : '')
+        if (path.includes('register')) isDeregistered = false
+        response.writeHead(isDeregistered ? status : 200).end(isDeregistered ? text : '')
       })
       const { register, deregister } = open(t, double)
       await register(SERVICE, { ttlSeconds: 90 })
       events(double)
-      forgotten = true
+      isDeregistered = true
       await register(SERVICE, { ttlSeconds: 90 })
       t.equal(events(double).length, 4, text)
-      forgotten = true
+      isDeregistered = true
       await deregister(SERVICE)
     }
   },
@@ -127,7 +127,7 @@ t.test('sends operations of a node in order', async (t) => {
   const end = Promise.all(all).then(() => {
     done = true
   })
-  await until(() => {
+  await waitUntil(() => {
     pending.shift()?.()
     return done
   })

@@ -43,11 +43,11 @@ t.test('scans any JSON object with any formatting and any chunk boundaries', asy
 })
 
 t.test('hashes tags independently of their order', async (t) => {
-  const hashOf = async (tags: readonly string[]): Promise<string | undefined> =>
+  const toHash = async (tags: readonly string[]): Promise<string | undefined> =>
     (await scan(JSON.stringify({ a: tags })))[0]?.hash
-  t.equal(await hashOf(['a', 'b\\"],"c', 'd']), await hashOf(['d', 'a', 'b\\"],"c']))
+  t.equal(await toHash(['a', 'b\\"],"c', 'd']), await toHash(['d', 'a', 'b\\"],"c']))
   const lists = [[], [''], ['a'], ['b'], ['a', 'a'], ['ab'], ['ba'], ['a', 'b'], ['a', 'c'], ['"']]
-  t.equal(new Set(await Promise.all(lists.map(hashOf))).size, lists.length)
+  t.equal(new Set(await Promise.all(lists.map(toHash))).size, lists.length)
 })
 
 t.test('hashes revisions separately from descriptive tags', async (t) => {

@@ -9,7 +9,7 @@ import {
 } from '../../../../adapters/registry/consul/shared-watch.ts'
 import { createSlots } from '../../../../adapters/registry/consul/watch-slots.ts'
 import type { RegistryEvent } from '../../../../core/contracts/registry.ts'
-import { until } from '../../../contracts/registry.ts'
+import { waitUntil } from '../../../contracts/registry.ts'
 import { makeService } from '../../../fixtures/services.ts'
 
 const PACE = {
@@ -50,7 +50,7 @@ function open(t: Test): {
     watch,
     idle: () => idle,
     async answer(names) {
-      await until(() => reply !== undefined)
+      await waitUntil(() => reply !== undefined)
       const [resolve, reject] = [reply!, fail!]
       reply = undefined
       if (names instanceof Error) reject(names)
@@ -62,7 +62,7 @@ function open(t: Test): {
           chunks: [Buffer.from(JSON.stringify(names))],
           release: () => {},
         })
-      await until(() => reply !== undefined)
+      await waitUntil(() => reply !== undefined)
     },
   }
 }
@@ -100,10 +100,10 @@ t.test('reports the start and end of an outage, including to new listeners', asy
   t.equal(watch.services(), undefined, 'the known state is outdated')
   const late: (string | undefined)[] = []
   watch.add(() => {}, { onOutage: (reason) => late.push(reason?.message) })
-  const remaining = watch.add(() => {}, { onOutage: () => t.fail('no event after stop') })
-  remaining()
+  const otherWatcher = watch.add(() => {}, { onOutage: () => t.fail('no event after stop') })
+  otherWatcher()
   t.same(late, [], 'not before its own watch is registered')
-  await until(() => late.length === 1)
+  await waitUntil(() => late.length === 1)
   await answer(['b'])
   t.same(
     [outages, late],

@@ -66,7 +66,7 @@ t.test('ignores malformed tags with a warning', async (t) => {
   t.equal(tags.warnings.length, 6)
   t.match(tags.warnings[0], /the tag "mx\.endpoint=" is ignored/)
   t.match(tags.warnings.at(-1), /a tag of 65537 characters is ignored: "x{80}"/)
-  for (const none of [undefined, null, 'mx', {}]) t.equal(read(none).marked, false)
+  for (const text of [undefined, null, 'mx', {}]) t.equal(read(text).marked, false)
   const many = read(Array(5000).fill('a'))
   t.equal(many.others.length, 4096)
   t.same(many.warnings, ['only the first 4096 of its 5000 tags are read'])
@@ -105,14 +105,14 @@ t.test('converts tags with settings to metadata of a plain service', (t) => {
 })
 
 t.test('sets the handler of a plain service without a route', (t) => {
-  const handlerOf = (protocol: string, ...tags: string[]) =>
+  const getHandler = (protocol: string, ...tags: string[]) =>
     toPlainMetadata(
       parseTags(tags, 'mx', () => {}),
       protocol,
     )
-  t.same(handlerOf('', 'blue'), { handler: 'proxy' })
-  t.same(handlerOf('https', 'mx.handler=web'), { handler: 'web' })
-  t.same(handlerOf('', 'mx.path=/x'), {}, 'the endpoint has the handler')
-  t.same(handlerOf('mx'), {}, 'calls only, without a handler')
+  t.same(getHandler('', 'blue'), { handler: 'proxy' })
+  t.same(getHandler('https', 'mx.handler=web'), { handler: 'web' })
+  t.same(getHandler('', 'mx.path=/x'), {}, 'the endpoint has the handler')
+  t.same(getHandler('mx'), {}, 'calls only, without a handler')
   t.end()
 })

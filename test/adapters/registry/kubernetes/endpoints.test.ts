@@ -1,7 +1,7 @@
 import t from 'tap'
 import { parseEndpoints } from '../../../../adapters/registry/kubernetes/endpoints.ts'
 
-const NONE = { name: '', type: '', values: [] }
+const NO_VALUE = { name: '', type: '', values: [] }
 
 t.test('requires only the name of an endpoint', async (t) => {
   const request = {
@@ -15,8 +15,8 @@ t.test('requires only the name of an endpoint', async (t) => {
     { name: 'Greeter.Bye' },
   ])
   t.same(parseEndpoints(text), [
-    { name: 'Greeter.Hello', request, response: NONE, metadata },
-    { name: 'Greeter.Bye', request: NONE, response: NONE, metadata: {} },
+    { name: 'Greeter.Hello', request, response: NO_VALUE, metadata },
+    { name: 'Greeter.Bye', request: NO_VALUE, response: NO_VALUE, metadata: {} },
   ])
   t.same(parseEndpoints('[]'), [])
 })

@@ -172,12 +172,12 @@ t.test('reports a problem once, and again after it was resolved', async (t) => {
 })
 
 t.test('completes a change before the first event', async (t) => {
-  const seen: string[][] = []
+  const names: string[][] = []
   const index: ServiceIndex = createServiceIndex({
-    onEvent: () => seen.push(index.listServices().map(({ name }) => name)),
+    onEvent: () => names.push(index.listServices().map(({ name }) => name)),
     onProblem: (problem) => t.fail(problem),
   })
   index.replaceServices(services(GREETER, makeKubernetesService('users')))
   index.replaceSlices(slices(SLICE, makeSlice('users-a', 'users', ['10.0.0.2'])))
-  t.same(seen, Array(2).fill(['greeter', 'users']))
+  t.same(names, Array(2).fill(['greeter', 'users']))
 })

@@ -41,17 +41,17 @@ t.test('reads mx settings from annotations', async (t) => {
     }),
     SLICE,
   )
-  const none = { name: '', type: '', values: [] }
+  const emptyValue = { name: '', type: '', values: [] }
   t.same(service, {
     name: 'go.mx.api.greeter',
     version: 'v2',
     metadata: { owner: 'team-a' },
     endpoints: [
-      { name: 'Greeter.Hello', request: none, response: none, metadata: {} },
+      { name: 'Greeter.Hello', request: emptyValue, response: emptyValue, metadata: {} },
       {
         name: 'Http.Any',
-        request: none,
-        response: none,
+        request: emptyValue,
+        response: emptyValue,
         metadata: {
           handler: 'proxy',
           path: '/orders/*',
@@ -136,8 +136,11 @@ t.test('names the invalid setting and the expected form', async (t) => {
   ]
   for (const [service, message] of cases)
     t.throws(() => convert(service, SLICE), { name: 'TypeError', message })
-  const odd = makeSlice('a', 'a', ['no such host'])
-  t.throws(() => convert(makeKubernetesService('a'), odd), /^node id must be|^address of node/)
+  const invalidSlice = makeSlice('a', 'a', ['no such host'])
+  t.throws(
+    () => convert(makeKubernetesService('a'), invalidSlice),
+    /^node id must be|^address of node/,
+  )
 })
 
 t.test('merges a dual-stack pod to one node with the preferred address', async (t) => {
@@ -157,24 +160,24 @@ t.test('merges a dual-stack pod to one node with the preferred address', async (
 
 t.test('keeps an endpoint listed by two slices while it is ready in one', async (t) => {
   const conditions = { ready: false, serving: true, terminating: true }
-  const going = makeSlice('a', 'greeter', [makeEndpoint('10.0.0.1', { conditions })])
+  const terminating = makeSlice('a', 'greeter', [makeEndpoint('10.0.0.1', { conditions })])
   const service = makeKubernetesService('greeter')
-  t.same(convert(service, going).nodes[0]!.metadata, { state: 'draining' })
-  t.same(convert(service, going, SLICE).nodes, convert(service, SLICE).nodes)
-  t.same(convert(service, SLICE, going).nodes, convert(service, SLICE).nodes)
+  t.same(convert(service, terminating).nodes[0]!.metadata, { state: 'draining' })
+  t.same(convert(service, terminating, SLICE).nodes, convert(service, SLICE).nodes)
+  t.same(convert(service, SLICE, terminating).nodes, convert(service, SLICE).nodes)
 })
 
 t.test('treats a Service without endpoints as plain HTTP or by mx/handler', (t) => {
-  const handlerOf = (annotations: Record<string, string>): string | undefined =>
+  const getHandler = (annotations: Record<string, string>): string | undefined =>
     convert(makeKubernetesService('greeter', annotations), SLICE).metadata['handler']
-  t.equal(handlerOf({}), 'proxy')
-  t.equal(handlerOf({ 'mx/protocol': 'https' }), 'proxy')
-  t.equal(handlerOf({ 'mx/handler': 'web' }), 'web')
-  t.equal(handlerOf({ 'mx/metadata-handler': 'rpc' }), 'rpc')
-  t.equal(handlerOf({ 'mx/protocol': 'mx' }), undefined, 'calls only, without a handler')
-  t.equal(handlerOf({ 'mx/endpoints': '[{"name": "Greeter.Hello"}]' }), undefined)
-  t.equal(handlerOf({ 'mx/endpoints': '[]' }), undefined)
-  t.equal(handlerOf({ 'mx/path': '/orders/*' }), undefined, 'the endpoint has the handler')
+  t.equal(getHandler({}), 'proxy')
+  t.equal(getHandler({ 'mx/protocol': 'https' }), 'proxy')
+  t.equal(getHandler({ 'mx/handler': 'web' }), 'web')
+  t.equal(getHandler({ 'mx/metadata-handler': 'rpc' }), 'rpc')
+  t.equal(getHandler({ 'mx/protocol': 'mx' }), undefined, 'calls only, without a handler')
+  t.equal(getHandler({ 'mx/endpoints': '[{"name": "Greeter.Hello"}]' }), undefined)
+  t.equal(getHandler({ 'mx/endpoints': '[]' }), undefined)
+  t.equal(getHandler({ 'mx/path': '/orders/*' }), undefined, 'the endpoint has the handler')
   t.end()
 })
 

@@ -3,7 +3,7 @@ import { callRegistry, WatchCall } from '../../../../adapters/registry/mx/calls.
 import { GatewayError } from '../../../../core/errors.ts'
 import type { Dispatch } from '../../../../core/rpc/call.ts'
 import { Channel } from '../../../../core/rpc/ws/channel.ts'
-import { until } from '../../../fixtures/raw-backend.ts'
+import { waitUntil } from '../../../fixtures/raw-backend.ts'
 import { openRpcService } from '../../../fixtures/rpc-service.ts'
 
 async function open(t: Test, dispatch: Dispatch): Promise<Channel> {
@@ -65,15 +65,15 @@ t.test('opens a watch once, with the stream or its first message', async (t) => 
     call.endData()
   })
   const events = watch(started)
-  await until(() => events.length === 3)
+  await waitUntil(() => events.length === 3)
   t.same(
     events,
     ['open', '{"a":1}', '503 the service ended the stream'],
     'values other than objects are dropped',
   )
-  const sudden = await open(t, (call) => call.sendData('{"a":1}'))
-  const received = watch(sudden)
-  await until(() => received.length === 2)
+  const unexpected = await open(t, (call) => call.sendData('{"a":1}'))
+  const received = watch(unexpected)
+  await waitUntil(() => received.length === 2)
   t.same(received, ['open', '{"a":1}'])
 })
 
@@ -84,7 +84,7 @@ t.test('ends a watch with a unary response', async (t) => {
   ]
   for (const [dispatch, expected] of responses) {
     const events = watch(await open(t, dispatch))
-    await until(() => events.length > 0)
+    await waitUntil(() => events.length > 0)
     t.match(events, [expected])
     t.equal(events.length, 1)
   }
@@ -93,14 +93,14 @@ t.test('ends a watch with a unary response', async (t) => {
 t.test('grants flow control credit for received messages', async (t) => {
   const padding = 'x'.repeat(10_000)
   const channel = await open(t, (call) => {
-    let left = 1000
+    let remaining = 1000
     const send = (): void => {
-      while (left > 0 && call.sendData(JSON.stringify({ left, padding }))) left--
+      while (remaining > 0 && call.sendData(JSON.stringify({ remaining, padding }))) remaining--
     }
     call.receiver = { ...call.receiver, onCredit: send }
     send()
   })
   const events = watch(channel)
-  await until(() => events.length === 1001)
+  await waitUntil(() => events.length === 1001)
   t.equal(events.length, 1001, 'ten megabytes exceed any window')
 })

@@ -11,7 +11,7 @@ import type { IncomingCall } from '../../../../core/rpc/call.ts'
 import { findMetadata } from '../../../../core/rpc/metadata.ts'
 import { Channel } from '../../../../core/rpc/ws/channel.ts'
 import { createTokenSource } from '../../../../sdk/auth/token-source.ts'
-import { until } from '../../../fixtures/raw-backend.ts'
+import { waitUntil } from '../../../fixtures/raw-backend.ts'
 import { openRpcService } from '../../../fixtures/rpc-service.ts'
 
 const A = { service: 'a' }
@@ -39,8 +39,8 @@ async function open(
     channel,
     timeoutMs,
     ...{ tokens, mustLogIn },
-    onOpen: (again) => {
-      events.push(again ? 'open again' : 'open')
+    onOpen: (hasFailedBefore) => {
+      events.push(hasFailedBefore ? 'open again' : 'open')
       link.caughtUp()
     },
     onMessage: (message) => events.push(JSON.stringify(message)),
@@ -70,10 +70,10 @@ t.test('replaces the watch for another request', async (t) => {
   await link.opened()
   t.same(events, ['open', 'open'])
   calls[1]!.sendData('{"n":1}')
-  await until(() => events.length === 3 && cancelled.length === 1)
+  await waitUntil(() => events.length === 3 && cancelled.length === 1)
   t.same(cancelled, [1])
   link.setRequest(undefined)
-  await until(() => cancelled.length === 2)
+  await waitUntil(() => cancelled.length === 2)
   t.equal(events.length, 3, 'a requested end is not an outage')
 })
 
@@ -82,7 +82,7 @@ t.test('reopens a lost watch and reports the outage', async (t) => {
   link.setRequest(A)
   await link.opened()
   calls[0]!.endData()
-  await until(() => events.includes('open again'))
+  await waitUntil(() => events.includes('open again'))
   t.same(events, ['open', 'out 503', 'open again', 'back'])
 })
 
@@ -105,7 +105,7 @@ t.test('fails a watch that does not open in time', async (t) => {
   remote.answer = () => {}
   link.setRequest(A)
   await t.rejects(link.opened(), { code: 408, message: 'the watch did not open within 30 ms' })
-  await until(() => cancelled.length > 0)
+  await waitUntil(() => cancelled.length > 0)
 })
 
 t.test('increases the pauses between attempts', async (t) => {
@@ -120,7 +120,7 @@ t.test('increases the pauses between attempts', async (t) => {
   const { link, remote } = await open(t)
   remote.answer = (call) => call.endData()
   link.setRequest(A)
-  await until(() => waits.length >= 12)
+  await waitUntil(() => waits.length >= 12)
   link.setRequest(undefined)
   for (const [i, ms] of waits.slice(0, 12).entries()) {
     const full = Math.min(100 * 2 ** i, 5000)
@@ -165,7 +165,7 @@ t.test('waits for a token after a rejection and sends it', async (t) => {
   // Its token has expired.
   state.issued = 9
   calls.at(-1)!.fail(invalidToken('registry'))
-  await until(() => events.length > 1)
+  await waitUntil(() => events.length > 1)
   t.same(events, ['open', 'open again'], 'a stream that ends with its token is not an outage')
   t.equal(state.shown.at(-1), 'Bearer t10')
 })
@@ -210,7 +210,7 @@ t.test('reopens the watch when its owner fails to synchronize', async (t) => {
   link.setRequest(A)
   await link.opened()
   link.fail(new GatewayError('registry', 502, 'its list does not end'))
-  await until(() => events.includes('open again'))
+  await waitUntil(() => events.includes('open again'))
   t.same(events, ['open', 'out 502', 'open again', 'back'])
 })
 
@@ -232,7 +232,7 @@ t.test('opens a watch that requires an account after the login', async (t) => {
   link.setRequest(A)
   t.same(calls, [])
   fail(new GatewayError('auth', 503, 'unavailable'))
-  await until(() => events.length > 0)
+  await waitUntil(() => events.length > 0)
   t.same(events, ['out 503'])
   const opened = link.opened()
   token = 'a.b.c'

@@ -17,23 +17,23 @@ t.test('returns an event for a new state once', async (t) => {
 })
 
 t.test('ignores the order of parts', async (t) => {
-  const nothing = { name: '', type: '', values: [] }
+  const emptyValue = { name: '', type: '', values: [] }
   const endpoints = ['A.B', 'A.C'].map((name) => ({
     name,
-    request: nothing,
-    response: nothing,
+    request: emptyValue,
+    response: emptyValue,
     metadata: { path: '/a', handler: 'rpc' },
   }))
   const service: Service = { ...GREETER, metadata: { a: '1', b: '2' }, endpoints }
   const { learn } = createSentDigests()
   learn(service)
-  const turned: Service = {
+  const reversed: Service = {
     ...service,
     metadata: { b: '2', a: '1' },
     endpoints: [...endpoints].reverse(),
     nodes: [...service.nodes].reverse(),
   }
-  t.equal(learn(turned), undefined)
+  t.equal(learn(reversed), undefined)
 })
 
 t.test('detects a change of every part', async (t) => {

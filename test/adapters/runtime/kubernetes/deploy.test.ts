@@ -14,7 +14,7 @@ import { createSecretPruner } from '../../../../adapters/runtime/kubernetes/prun
 import type { Workload } from '../../../../core/contracts/runtime.ts'
 import { type KubernetesApi, openKubernetesApi } from '../../../fixtures/kubernetes-api.ts'
 import { type PodInstance, startKubelet } from '../../../fixtures/kubernetes-kubelet.ts'
-import { until } from '../../../fixtures/raw-backend.ts'
+import { waitUntil } from '../../../fixtures/raw-backend.ts'
 
 const WORKLOAD: Workload = {
   ...{ namespace: 'mx', name: 'shop', version: 'latest', revision: '1' },
@@ -26,7 +26,7 @@ const PODS: PodOptions = { podSecurity: 'restricted', isRootReadOnly: true, requ
 
 interface Deployed {
   readonly api: KubernetesApi
-  readonly place: NamespaceContext
+  readonly context: NamespaceContext
   readonly copies: PodInstance[]
   /** Names of workloads changed by others. */
   readonly drifted: string[]
@@ -59,7 +59,7 @@ async function open(t: Test): Promise<Deployed> {
   })
   const calls = createCalls(find, new AbortController().signal)
   const secrets = createSecretPruner(space, calls)
-  return { api, place: { space, calls, drift, secrets }, copies, drifted }
+  return { api, context: { space, calls, drift, secrets }, copies, drifted }
 }
 
 const toAttempts = (api: KubernetesApi): unknown[] =>
@@ -68,50 +68,52 @@ const toAttempts = (api: KubernetesApi): unknown[] =>
     .map(({ metadata }) => (metadata['annotations'] as Record<string, string>)['mx/attempt'])
 
 t.test('resolves when the watch has reported the writes', async (t) => {
-  const { place } = await open(t)
+  const { context } = await open(t)
   for (const revision of ['1', '2', '3']) {
-    await deploy(place, { ...WORKLOAD, revision }, PODS)
-    t.match(place.space.findDeployment(ID), { revision, generation: Number(revision) })
+    await deploy(context, { ...WORKLOAD, revision }, PODS)
+    t.match(context.space.findDeployment(ID), { revision, generation: Number(revision) })
   }
 })
 
 t.test('waits for a workload being deleted before it creates it again', async (t) => {
-  const { api, place, copies } = await open(t)
-  await deploy(place, WORKLOAD, PODS)
-  await until(() => place.space.listPods(ID).some(({ readySinceMs }) => readySinceMs !== undefined))
+  const { api, context, copies } = await open(t)
+  await deploy(context, WORKLOAD, PODS)
+  await waitUntil(() =>
+    context.space.listPods(ID).some(({ readySinceMs }) => readySinceMs !== undefined),
+  )
   const [uid] = api.list('deployments').map(({ metadata }) => metadata['uid'])
-  await place.calls.remove({ name: 'deployments', group: 'apps' }, ID, 'Foreground')
-  await until(() => place.space.findDeployment(ID)?.isEnding === true)
-  const repeated = deploy(place, WORKLOAD, PODS)
+  await context.calls.remove({ name: 'deployments', group: 'apps' }, ID, 'Foreground')
+  await waitUntil(() => context.space.findDeployment(ID)?.isEnding === true)
+  const repeated = deploy(context, WORKLOAD, PODS)
   copies[0]!.exit(0)
   await repeated
   t.match(api.list('deployments'), [{ metadata: { name: ID } }])
   t.not(api.list('deployments')[0]!.metadata['uid'], uid)
-  await until(() => copies.length === 2)
+  await waitUntil(() => copies.length === 2)
 })
 
 t.test('starts a new attempt only after a failure', async (t) => {
-  const { api, place } = await open(t)
+  const { api, context } = await open(t)
   const failing: Workload = { ...WORKLOAD, program: { kind: 'image', image: 'fails' } }
-  await deploy(place, WORKLOAD, PODS)
-  await until(() => api.list('pods').length === 1)
-  await deploy(place, WORKLOAD, PODS)
+  await deploy(context, WORKLOAD, PODS)
+  await waitUntil(() => api.list('pods').length === 1)
+  await deploy(context, WORKLOAD, PODS)
   t.same(toAttempts(api), [undefined])
-  await undeployNow(place, api)
-  await deploy(place, failing, PODS)
-  await until(() => place.space.states()[0]?.status === 'error')
-  await deploy(place, failing, PODS)
-  await until(() => toAttempts(api).some((attempt) => attempt !== undefined))
+  await undeployNow(context, api)
+  await deploy(context, failing, PODS)
+  await waitUntil(() => context.space.states()[0]?.status === 'error')
+  await deploy(context, failing, PODS)
+  await waitUntil(() => toAttempts(api).some((attempt) => attempt !== undefined))
 })
 
 t.test('detects changes by others but not its own', async (t) => {
-  const { api, place, copies, drifted } = await open(t)
+  const { api, context, copies, drifted } = await open(t)
   const env = (value: string) => ({ MX_AUTH_SECRET: value })
   for (const revision of ['1', '2'])
-    await deploy(place, { ...WORKLOAD, revision, env: env(revision) }, PODS)
-  await until(() => copies.length === 2)
+    await deploy(context, { ...WORKLOAD, revision, env: env(revision) }, PODS)
+  await waitUntil(() => copies.length === 2)
   copies[0]!.exit(0)
-  await until(() => api.list('secrets').length === 1)
+  await waitUntil(() => api.list('secrets').length === 1)
   t.same(drifted, [])
 
   const [deployment] = api.list('deployments')
@@ -127,24 +129,24 @@ t.test('detects changes by others but not its own', async (t) => {
   for (const change of changes) {
     drifted.length = 0
     change()
-    await until(() => drifted.includes('shop'))
+    await waitUntil(() => drifted.includes('shop'))
   }
   drifted.length = 0
   api.remove('pods', ...api.list('pods'))
-  await undeploy(place, WORKLOAD)
+  await undeploy(context, WORKLOAD)
   t.same(drifted, [])
 })
 
 t.test('deletes Service and Secret with the Deployment, after its instances', async (t) => {
-  const { api, place, copies } = await open(t)
-  await deploy(place, WORKLOAD, PODS)
-  await until(() => copies.length === 1)
+  const { api, context, copies } = await open(t)
+  await deploy(context, WORKLOAD, PODS)
+  await waitUntil(() => copies.length === 1)
   const [deployment] = api.list('deployments')
   const owner = { apiVersion: 'apps/v1', kind: 'Deployment', name: ID }
   for (const { metadata } of [...api.list('services'), ...api.list('secrets')])
     t.match(metadata, { ownerReferences: [{ ...owner, uid: deployment!.metadata['uid'] }] })
-  const removal = undeploy(place, WORKLOAD)
-  await until(() => place.space.findDeployment(ID)?.isEnding === true)
+  const removal = undeploy(context, WORKLOAD)
+  await waitUntil(() => context.space.findDeployment(ID)?.isEnding === true)
   t.equal(api.list('services').length, 1, 'gateways use the Service to drain the instances')
   copies[0]!.exit(0)
   await removal
@@ -152,18 +154,18 @@ t.test('deletes Service and Secret with the Deployment, after its instances', as
 })
 
 t.test('removes leftover objects of a missing workload', async (t) => {
-  const { api, place } = await open(t)
-  await undeploy(place, WORKLOAD)
+  const { api, context } = await open(t)
+  await undeploy(context, WORKLOAD)
   api.write('services', { metadata: { name: ID } })
   api.write('secrets', { metadata: { name: `${ID}-a`, labels: { 'mx/workload': ID } } })
-  await undeploy(place, WORKLOAD)
+  await undeploy(context, WORKLOAD)
   t.same([...api.list('services'), ...api.list('secrets')], [])
 })
 
 /** Removes the workload, whose instances end immediately. */
-async function undeployNow(place: NamespaceContext, api: KubernetesApi): Promise<void> {
-  const removal = undeploy(place, WORKLOAD)
-  await until(() => place.space.findDeployment(ID)?.isEnding === true)
+async function undeployNow(context: NamespaceContext, api: KubernetesApi): Promise<void> {
+  const removal = undeploy(context, WORKLOAD)
+  await waitUntil(() => context.space.findDeployment(ID)?.isEnding === true)
   api.remove('pods', ...api.list('pods'))
   await removal
 }

@@ -3,7 +3,7 @@ import { findCluster } from '../../../../adapters/kubernetes/cluster.ts'
 import { createDrift, type Drift } from '../../../../adapters/runtime/kubernetes/drift.ts'
 import { toDeploymentState } from '../../../../adapters/runtime/kubernetes/objects.ts'
 import { type KubernetesApi, openKubernetesApi } from '../../../fixtures/kubernetes-api.ts'
-import { until } from '../../../fixtures/raw-backend.ts'
+import { waitUntil } from '../../../fixtures/raw-backend.ts'
 
 const KEY = { namespace: 'mx', name: 'shop', version: 'latest' }
 const ID = 'mx-shop-latest-0123456789'
@@ -33,7 +33,7 @@ async function open(t: Test): Promise<Watched> {
   })
   t.teardown(drift.close)
   drift.expect(ID, { key: KEY, revision: '1', secret: SECRET, generation: 3 })
-  await until(() => api.watchers.size === 2)
+  await waitUntil(() => api.watchers.size === 2)
   return { api, drift, drifted }
 }
 
@@ -41,9 +41,9 @@ t.test('reports a deleted Service or current Secret, but no other Secret', async
   const { api, drift, drifted } = await open(t)
   api.remove('secrets', OLD_SECRET)
   api.remove('secrets', SECRET)
-  await until(() => drifted.length === 1)
+  await waitUntil(() => drifted.length === 1)
   api.remove('services', ID)
-  await until(() => drifted.length === 2)
+  await waitUntil(() => drifted.length === 2)
   drift.forget(ID)
   drift.compare(ID, undefined)
   t.same(drifted, ['shop', 'shop'])
@@ -54,7 +54,7 @@ t.test('reports an object deleted during an outage afterwards', async (t) => {
   api.disconnect()
   api.remove('services', ID)
   api.compact()
-  await until(() => drifted.length === 1)
+  await waitUntil(() => drifted.length === 1)
 })
 
 t.test('reports a deleted or changed Deployment', async (t) => {

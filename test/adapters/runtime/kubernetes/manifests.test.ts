@@ -81,18 +81,18 @@ t.test('escapes dollar signs', async (t) => {
 })
 
 t.test('uses the configured port, by default 8080', async (t) => {
-  const portOf = (changes: Partial<Workload>): [number, unknown] => {
+  const getPort = (changes: Partial<Workload>): [number, unknown] => {
     const { ports, env } = toContainer(changes)
     const variable = env!.find(({ name }) => /^(?:PORT|MX_SERVICE_ADDRESS)$/.test(name))
     const port = toService({ ...WORKLOAD, ...changes }).spec!.ports![0]!.port
     t.equal(port, ports![0]!.containerPort)
     return [port, variable?.value]
   }
-  t.same(portOf({}), [8080, ':8080'])
-  t.same(portOf({ protocol: 'http' }), [8080, '8080'])
-  t.same(portOf({ protocol: 'http', port: 80 }), [80, '80'])
-  t.same(portOf({ env: { MX_SERVICE_ADDRESS: '0.0.0.0:9000' } }), [9000, undefined])
-  t.same(portOf({ protocol: 'http', env: { PORT: '3000' } }), [3000, undefined])
+  t.same(getPort({}), [8080, ':8080'])
+  t.same(getPort({ protocol: 'http' }), [8080, '8080'])
+  t.same(getPort({ protocol: 'http', port: 80 }), [80, '80'])
+  t.same(getPort({ env: { MX_SERVICE_ADDRESS: '0.0.0.0:9000' } }), [9000, undefined])
+  t.same(getPort({ protocol: 'http', env: { PORT: '3000' } }), [3000, undefined])
   for (const text of ['', 'a', ':0', ':65536', '1.5'])
     t.throws(() => toContainer({ env: { MX_SERVICE_ADDRESS: text } }), {
       name: 'TypeError',
@@ -101,18 +101,18 @@ t.test('uses the configured port, by default 8080', async (t) => {
 })
 
 t.test('sets requests and limits from the resources', async (t) => {
-  const most = { memory: '134217728', cpu: '250m' }
-  t.same(toContainer({}).resources, { requests: most, limits: most })
+  const limits = { memory: '134217728', cpu: '250m' }
+  t.same(toContainer({}).resources, { requests: limits, limits: limits })
   t.same(toContainer({ resources: {} }).resources, { requests: {}, limits: {} })
 })
 
 t.test('uses the default requests without limits', async (t) => {
   const requests = { memoryBytes: 64 * 1024 ** 2, cpus: 0.1 }
-  const resourcesOf = (resources: Workload['resources']) =>
+  const listResources = (resources: Workload['resources']) =>
     toDeployment({ ...WORKLOAD, resources }, { ...OPTIONS, requests }).spec!.template.spec!
       .containers[0]!.resources
-  t.same(resourcesOf({}), { requests: { memory: '67108864', cpu: '100m' }, limits: {} })
-  t.same(resourcesOf({ cpus: 0.05 }), {
+  t.same(listResources({}), { requests: { memory: '67108864', cpu: '100m' }, limits: {} })
+  t.same(listResources({ cpus: 0.05 }), {
     requests: { memory: '67108864', cpu: '50m' },
     limits: { cpu: '50m' },
   })

@@ -7,7 +7,7 @@ import {
 } from '../../../../adapters/runtime/kubernetes/namespace-state.ts'
 import { type KubernetesApi, openKubernetesApi } from '../../../fixtures/kubernetes-api.ts'
 import type { ApiObject } from '../../../fixtures/kubernetes-object.ts'
-import { until } from '../../../fixtures/raw-backend.ts'
+import { waitUntil } from '../../../fixtures/raw-backend.ts'
 
 const KEY = { namespace: 'mx', name: 'shop', version: 'latest' }
 const ID = toId(KEY)
@@ -42,22 +42,22 @@ async function open(t: Test, prepare: (api: KubernetesApi) => void = () => {}): 
   })
   t.teardown(space.close)
   await space.query(() => {})
-  await until(() => api.watchers.size === 2)
+  await waitUntil(() => api.watchers.size === 2)
   return { api, space, events }
 }
 
 t.test('emits every change and the end of a workload once', async (t) => {
   const { api, space, events } = await open(t)
   api.write('deployments', makeDeployment())
-  await until(() => events.length === 1)
+  await waitUntil(() => events.length === 1)
   api.write('pods', makePod('a', false))
   api.write('pods', makePod('a', true))
-  await until(() => events.length === 2)
+  await waitUntil(() => events.length === 2)
   api.write('pods', makePod('a', true))
   api.remove('pods', 'a')
-  await until(() => events.length === 3)
+  await waitUntil(() => events.length === 3)
   api.remove('deployments', ID)
-  await until(() => events.length === 4)
+  await waitUntil(() => events.length === 4)
   t.same(events, ['starting 0', 'running 1', 'starting 0', 'stopped 0'])
   t.same(space.states(), [])
 })
@@ -69,10 +69,10 @@ t.test('stops a workload after its last pod', async (t) => {
   })
   t.match(space.states(), [{ ...KEY, status: 'running', ready: 1 }])
   api.remove('deployments', ID)
-  await until(() => events.at(-1) === 'stopping 0')
+  await waitUntil(() => events.at(-1) === 'stopping 0')
   t.match(space.states(), [{ ...KEY, status: 'stopping' }])
   api.remove('pods', 'a')
-  await until(() => events.at(-1) === 'stopped 0')
+  await waitUntil(() => events.at(-1) === 'stopped 0')
 })
 
 t.test('emits missed changes after the next list', async (t) => {
@@ -85,11 +85,11 @@ t.test('emits missed changes after the next list', async (t) => {
     return true
   }
   api.disconnect()
-  await until(() => api.watchers.size === 0)
+  await waitUntil(() => api.watchers.size === 0)
   api.remove('pods', 'b')
   api.compact()
   api.intercept = () => false
-  await until(() => events.at(-1) === 'running 1')
+  await waitUntil(() => events.at(-1) === 'running 1')
   t.same(
     space.listPods(ID).map(({ name }) => name),
     ['a'],

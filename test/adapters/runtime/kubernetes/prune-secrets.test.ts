@@ -4,7 +4,7 @@ import { createCalls } from '../../../../adapters/runtime/kubernetes/calls.ts'
 import { createNamespaceState } from '../../../../adapters/runtime/kubernetes/namespace-state.ts'
 import { createSecretPruner } from '../../../../adapters/runtime/kubernetes/prune-secrets.ts'
 import { openKubernetesApi } from '../../../fixtures/kubernetes-api.ts'
-import { until } from '../../../fixtures/raw-backend.ts'
+import { waitUntil } from '../../../fixtures/raw-backend.ts'
 
 const ID = 'mx-shop-latest-0123456789'
 const labels = { 'app.kubernetes.io/managed-by': 'mx', 'mx/workload': ID }
@@ -27,9 +27,9 @@ t.test('deletes unused Secrets except the current one', async (t) => {
   const names = (): string[] => api.list('secrets').map(({ metadata }) => metadata.name)
   await prune(ID, 'current')
   t.same(names(), ['current', 'read'])
-  await until(() => api.watchers.size === 2)
+  await waitUntil(() => api.watchers.size === 2)
   api.remove('pods', 'a')
-  await until(() => names().length === 1)
+  await waitUntil(() => names().length === 1)
   t.same(names(), ['current'])
   await removeAll(ID)
   t.same(names(), [])

@@ -35,11 +35,11 @@ t.test('runs a first revision when all instances are ready', async (t) => {
 })
 
 t.test('is pending while no node can run any instance', async (t) => {
-  const unplaced = pod('2', { unscheduled: 'no memory' })
+  const unscheduled = pod('2', { unscheduled: 'no memory' })
   const waiting = 'no node can run it: no memory'
-  t.match(state({}, unplaced, unplaced), { status: 'pending', waiting, error: undefined })
-  t.match(state({}, unplaced, pod('2')), { status: 'starting', waiting })
-  t.match(state({}, ready('1'), unplaced), { revision: '1', status: 'running', waiting })
+  t.match(state({}, unscheduled, unscheduled), { status: 'pending', waiting, error: undefined })
+  t.match(state({}, unscheduled, pod('2')), { status: 'starting', waiting })
+  t.match(state({}, ready('1'), unscheduled), { revision: '1', status: 'running', waiting })
   t.notOk('waiting' in state(SETTLED, ready('2')))
 })
 

@@ -7,7 +7,7 @@ import {
   endLeftoverInstances,
 } from '../../../../adapters/runtime/process/instance-folders.ts'
 import { readProcess } from '../../../../lib/process/processes.ts'
-import { until } from '../../../fixtures/raw-backend.ts'
+import { waitUntil } from '../../../fixtures/raw-backend.ts'
 import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
 
 function startSleep(t: Test, env: NodeJS.ProcessEnv = {}): number {
@@ -26,7 +26,7 @@ t.test('ends leftover processes by stored id or mark and removes their folders',
   createInstanceFolder(folder, 'a').store(noted)
   createInstanceFolder(folder, 'b')
   t.equal(await endLeftoverInstances(folder), 2)
-  await until(() => readProcess(noted) === undefined)
+  await waitUntil(() => readProcess(noted) === undefined)
   t.equal(readProcess(marked), undefined)
   t.ok(readProcess(other))
   t.strictSame(readdirSync(folder), [])

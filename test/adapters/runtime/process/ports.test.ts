@@ -30,8 +30,8 @@ t.test(
         return server
       }
       process.seteuid!(65_534)
-      const squatter = await listen(hostile).finally(() => process.seteuid!(0))
-      const probed = once(squatter, 'connection')
+      const occupant = await listen(hostile).finally(() => process.seteuid!(0))
+      const probed = once(occupant, 'connection')
       const answering = whenListening(port, new AbortController().signal, 0)
       await probed
       await listen(local)

@@ -127,7 +127,7 @@ t.test('explains how to fix a program whose instance exits or does not listen', 
     const { runtime, registrar } = openProcessRuntime(t, { limits })
     await runtime.apply(makeWorkload(t, source, { protocol: 'mx' }))
     const { error } = await whenState(runtime, ({ error }) => error !== undefined)
-    t.ok(registrar.forgotten.length > 0, 'the instance is deregistered')
+    t.ok(registrar.removedInstances.length > 0, 'the instance is deregistered')
     return error
   }
   t.match(await failure('', {}), /^exited with code 0: a service must run until it is stopped/)
@@ -177,9 +177,9 @@ t.test(
       for (const pid of pids) t.ok(readProcess(pid))
       orphans.push(pids)
     }
-    const [own, [neighbor]] = orphans as [readonly number[], readonly number[]]
+    const [ownPids, [neighbor]] = orphans as [readonly number[], readonly number[]]
     await runtime.remove(first)
-    for (const pid of own) t.equal(readProcess(pid), undefined)
+    for (const pid of ownPids) t.equal(readProcess(pid), undefined)
     t.ok(readProcess(neighbor!), 'the orphan of another instance continues in its view')
     await runtime.remove(other)
     for (const pid of orphans.flat()) t.equal(readProcess(pid), undefined)
@@ -192,9 +192,9 @@ t.test('sends one SIGTERM to a program behind a shell and waits', async (t) => {
     console.log('asked')
     setTimeout(() => process.exit(console.log('done')), 200)
   })`
-  const behind = makeWorkload(t, source)
-  const program = { ...behind.program, command: ['sh', '-c', 'node main.cjs & wait'] }
-  const workload = { ...behind, program } as Workload
+  const secondWorkload = makeWorkload(t, source)
+  const program = { ...secondWorkload.program, command: ['sh', '-c', 'node main.cjs & wait'] }
+  const workload = { ...secondWorkload, program } as Workload
   await startRunning(runtime, workload)
   const texts: string[] = []
   const reading = (async () => {

@@ -15,9 +15,9 @@ const record = fc.record({
 
 t.test('round-trips a record', async () => {
   fc.assert(
-    fc.property(record, fc.uint8Array({ maxLength: 5 }), (input, behind) => {
+    fc.property(record, fc.uint8Array({ maxLength: 5 }), (input, suffix) => {
       const bytes = formatRecord(input)
-      const parsed = parseRecord('a', Buffer.concat([bytes, behind]), bytes.length)
+      const parsed = parseRecord('a', Buffer.concat([bytes, suffix]), bytes.length)
       return (
         Buffer.compare(parsed.value, input.value) === 0 &&
         JSON.stringify(parsed.metadata) === JSON.stringify(input.metadata) &&

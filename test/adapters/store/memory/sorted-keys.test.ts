@@ -16,9 +16,9 @@ t.test('iterates over the remaining keys in both directions', async () => {
       (keys, seed, from, to) => {
         const sorted = createSortedKeys()
         for (const key of keys) sorted.add(key)
-        const isKept = (i: number) => (i * 7 + seed) % 3 > 0
-        const retained = keys.filter((_, i) => isKept(i))
-        for (const [i, key] of keys.entries()) if (!isKept(i)) sorted.delete(key)
+        const isIncluded = (i: number) => (i * 7 + seed) % 3 > 0
+        const retained = keys.filter((_, i) => isIncluded(i))
+        for (const [i, key] of keys.entries()) if (!isIncluded(i)) sorted.delete(key)
         const expected = retained
           .filter((key) => from === undefined || compareKeys(key, from) >= 0)
           .filter((key) => to === undefined || compareKeys(key, to) < 0)

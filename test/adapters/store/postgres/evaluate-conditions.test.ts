@@ -8,7 +8,7 @@ import type { StoreChange, StoreGroup } from '../../../../core/contracts/store.t
 
 const NOW_MS = 100
 const table = { database: 'mx', table: 'users' }
-const nameOf = (key: string) => `mx\0users\0${key}`
+const getName = (key: string) => `mx\0users\0${key}`
 
 const write = (key: string, ifVersion?: number, expiresMs = 0): StoreChange => ({
   table,
@@ -27,7 +27,7 @@ const remove = (key: string, ifVersion?: number): StoreChange => ({
 function decideOn(groups: readonly StoreGroup[], known: Record<string, [number, number?]> = {}) {
   const result = Object.entries(known).map(
     ([key, [version, expiresMs = 0]]): [string, StoredVersion] => [
-      nameOf(key),
+      getName(key),
       { version, expiresMs },
     ],
   )
@@ -35,9 +35,9 @@ function decideOn(groups: readonly StoreGroup[], known: Record<string, [number, 
 }
 
 t.test('reads only the keys of conditions and deletions', async (t) => {
-  const decisive = evaluateConditions([[write('a'), write('b', 0)], [remove('c'), write('b')], []])
-  t.same([...decisive.keys()], [nameOf('b'), nameOf('c')])
-  t.same(decisive.get(nameOf('b')), { table, key: 'b' })
+  const checked = evaluateConditions([[write('a'), write('b', 0)], [remove('c'), write('b')], []])
+  t.same([...checked.keys()], [getName('b'), getName('c')])
+  t.same(checked.get(getName('b')), { table, key: 'b' })
 })
 
 t.test('writes the last change of a key and emits each', async (t) => {
@@ -78,7 +78,7 @@ t.test('returns the deleted version and writes only effective deletions', async 
     ['delete a', 'write new', 'delete new'],
   )
   t.same(
-    plan.checks.map(({ place, version }) => [place.key, version]),
+    plan.checks.map(({ place: key, version }) => [key.key, version]),
     [
       ['a', 7],
       ['nothing', 0],

@@ -25,7 +25,7 @@ t.test('listening', async (t) => {
     await settled
     await notify(server, 'other')
     await notify(server)
-    await until(() => events.length > 0)
+    await waitUntil(() => events.length > 0)
     await stop()
     await notify(server)
     const connected = `SELECT FROM pg_stat_activity WHERE query LIKE '%LISTEN%' AND pid <> pg_backend_pid()`
@@ -37,7 +37,7 @@ t.test('listening', async (t) => {
     const { events, settled } = open(t, server.url())
     await settled
     await server.query(`NOTIFY "test", 'hello'`, 'mx')
-    await until(() => events.length > 0)
+    await waitUntil(() => events.length > 0)
     t.same(events, ['gap'])
   })
 
@@ -48,9 +48,9 @@ t.test('listening', async (t) => {
       events.length = 0
       await end()
       await server.start()
-      await until(() => events.length > 0)
+      await waitUntil(() => events.length > 0)
       await notify(server)
-      await until(() => events.length > 1)
+      await waitUntil(() => events.length > 1)
       t.same(events, ['gap', 'write a'])
     }
   })
@@ -60,9 +60,9 @@ t.test('listening', async (t) => {
     await settled
     await server.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '%LISTEN%'
       AND pid <> pg_backend_pid()`)
-    await until(() => events.length > 0)
+    await waitUntil(() => events.length > 0)
     await notify(server)
-    await until(() => events.length > 1)
+    await waitUntil(() => events.length > 1)
     t.same(events, ['gap', 'write a'])
   })
 
@@ -72,7 +72,7 @@ t.test('listening', async (t) => {
     await settled
     t.same(events, [])
     await server.start()
-    await until(() => events.length > 0)
+    await waitUntil(() => events.length > 0)
     t.same(events, ['gap'])
   })
 
@@ -81,9 +81,9 @@ t.test('listening', async (t) => {
     const { events, settled } = open(t, server.url().replace(`:${server.port}`, `:${proxy.port}`))
     await settled
     proxy.freeze()
-    await until(() => events.length > 0)
+    await waitUntil(() => events.length > 0)
     await notify(server)
-    await until(() => events.length > 1)
+    await waitUntil(() => events.length > 1)
     t.same(events, ['gap', 'write a'])
   })
 
@@ -123,8 +123,8 @@ function notify(server: PostgresServer, channel = 'test'): Promise<unknown> {
   return server.query(`NOTIFY "${channel}", '${PAYLOAD}'`, 'mx')
 }
 
-async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await delay(1)
+async function waitUntil(condition: () => boolean): Promise<void> {
+  while (!condition()) await delay(1)
 }
 
 /** Relays bytes to a server until the open connections are stalled. */

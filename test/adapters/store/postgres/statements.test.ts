@@ -6,7 +6,7 @@ import { createStatements, type Statement } from '../../../../adapters/store/pos
 import { startPostgres } from '../../../fixtures/postgres.ts'
 
 const KEYS = `ARRAY['mx'], ARRAY['t1'], ARRAY['k1']`
-const NONE = `ARRAY[]::text[]`
+const EMPTY_ARRAY = `ARRAY[]::text[]`
 
 t.test('uses an index in every statement without statistics', async (t) => {
   const server = await startPostgres(t)
@@ -18,8 +18,15 @@ t.test('uses an index in every statement without statistics', async (t) => {
   await prepareSchema(client, 'mx', () => {})
   await client.query(`INSERT INTO mx.records SELECT 'mx', 't' || i % 3, 'k' || i, '', '{}', i % 2, i
     FROM generate_series(1, 2000) AS i`)
-  const { read, scan, listTables, listTablesOf, readVersions, findExpired, write } =
-    createStatements('mx')
+  const {
+    read,
+    scan,
+    listTables,
+    listTablesOf: listTablesIn,
+    readVersions,
+    findExpired,
+    write,
+  } = createStatements('mx')
   const range = { limit: 10, maxBytes: 1000 }
   const statements: [Statement, string][] = [
     [read, `'mx', 't1', 'k1'`],
@@ -32,7 +39,7 @@ t.test('uses an index in every statement without statistics', async (t) => {
     [scan({ ...range, to: 'z', keysOnly: true }), `'mx', 't1', '', 10, 'z'`],
     [scan({ ...range, to: 'z', keysOnly: true, reverse: true }), `'mx', 't1', '', 10, 'z'`],
     [listTables, `'mx', 't1', 10`],
-    [listTablesOf, `'mx', 't1', 10`],
+    [listTablesIn, `'mx', 't1', 10`],
     [readVersions, KEYS],
     [findExpired, '5000, 10'],
   ]
@@ -52,7 +59,7 @@ t.test('uses an index in every statement without statistics', async (t) => {
   const call = write.text.replace(/\(.*\)/s, '')
   await client.query(`${call}(${KEYS}, ARRAY[1]::bigint[],
     ${KEYS}, ARRAY['']::bytea[], ARRAY['{}'], ARRAY[0]::bigint[], ARRAY[0]::bigint[],
-    ARRAY['mx'], ARRAY['t2'], ARRAY['k2'], ${NONE}, 1)`)
+    ARRAY['mx'], ARRAY['t2'], ARRAY['k2'], ${EMPTY_ARRAY}, 1)`)
   const after = await readStatistics(client)
   t.equal(after.scans, before.scans, 'no sequential scan')
   t.equal(after.changed, before.changed + 2)
@@ -68,13 +75,13 @@ t.test('lists tables without scanning their records', async (t) => {
   await prepareSchema(client, 'mx', () => {})
   await client.query(`INSERT INTO mx.records SELECT 'db' || i % 2, 't' || i % 5, 'k' || i, '', '{}', 0, i
     FROM generate_series(1, 5000) AS i`)
-  const { listTables, listTablesOf } = createStatements('mx')
+  const { listTables, listTablesOf: listTablesIn } = createStatements('mx')
   for (const [{ text }, values, tables] of [
     [listTables, ['', '', 100], 10],
     [listTables, ['', '', 3], 3],
     [listTables, ['db0', 't4', 100], 5],
-    [listTablesOf, ['db1', '', 100], 5],
-    [listTablesOf, ['db1', 't1', 2], 2],
+    [listTablesIn, ['db1', '', 100], 5],
+    [listTablesIn, ['db1', 't1', 2], 2],
   ] as const) {
     await client.query('BEGIN')
     const before = await readStatistics(client)

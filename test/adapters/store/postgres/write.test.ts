@@ -13,14 +13,14 @@ const table = { database: 'mx', table: 'counters' }
 const NOW_MS = 1000
 const STATEMENTS = createStatements('mx')
 
-const write = (key: string, more: Partial<StoreChange> = {}): StoreChange => ({
+const write = (key: string, overrides: Partial<StoreChange> = {}): StoreChange => ({
   table,
   key,
   value: Buffer.from('0'),
   metadata: {},
   expiresMs: 0,
   ifVersion: undefined,
-  ...more,
+  ...overrides,
 })
 
 t.test('writing', async (t) => {
@@ -39,20 +39,20 @@ t.test('writing', async (t) => {
       const racing = Promise.resolve(other.commit([[write('raced')]], NOW_MS))
       if (++attempts <= 2) await racing
       else late = racing
-      return { plan: planOf(write('raced'), version), toResult: (first) => first }
+      return { plan: getPlan(write('raced'), version), toResult: (first) => first }
     })
     t.equal(attempts, 3)
-    const [[afterwards]] = (await late) as [[number]]
-    t.ok(afterwards > version, 'the other transaction waited')
-    t.equal((await other.read(table, 'raced'))!.version, afterwards)
+    const [[generationAfter]] = (await late) as [[number]]
+    t.ok(generationAfter > version, 'the other transaction waited')
+    t.equal((await other.read(table, 'raced'))!.version, generationAfter)
   })
 
   t.test('writes nothing for an empty plan', async (t) => {
     const connections = connect(t, server)
-    const nothing = { checks: [], puts: [], deletes: [], events: [], versions: 0 }
+    const noChanges = { checks: [], puts: [], deletes: [], events: [], versions: 0 }
     const before = await lastVersion(server)
     const result = await writeAtomically(connections, STATEMENTS, async () => ({
-      plan: nothing,
+      plan: noChanges,
       toResult: () => 'nothing',
     }))
     t.equal(result, 'nothing')
@@ -69,11 +69,11 @@ t.test('writing', async (t) => {
 
   t.test('assigns versions in commit order', async (t) => {
     const gateways = [open(t, server), open(t, server)]
-    const seen: number[] = []
-    let isOver = false
+    const versions: number[] = []
+    let hasEnded = false
     const reading = (async () => {
       const reader = open(t, server)
-      while (!isOver) seen.push((await reader.read(table, 'shared'))?.version ?? 0)
+      while (!hasEnded) versions.push((await reader.read(table, 'shared'))?.version ?? 0)
     })()
     await Promise.all(
       gateways.map(async (gateway) => {
@@ -81,12 +81,12 @@ t.test('writing', async (t) => {
           await gateway.commit([[write('shared')], [write(`own ${i}`)]], NOW_MS)
       }),
     )
-    isOver = true
+    hasEnded = true
     await reading
-    t.ok(seen.length > 2)
+    t.ok(versions.length > 2)
     t.same(
-      seen,
-      seen.toSorted((a, b) => a - b),
+      versions,
+      versions.toSorted((a, b) => a - b),
     )
   })
 
@@ -147,7 +147,7 @@ function connect(t: Test, server: PostgresServer): ReturnType<typeof createConne
   return connections
 }
 
-function planOf(change: StoreChange, version: number): Plan {
+function getPlan(change: StoreChange, version: number): Plan {
   const { key } = change
   return {
     checks: [{ place: { table, key }, version }],

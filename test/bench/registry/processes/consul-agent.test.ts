@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import t from 'tap'
-import { until } from '../../../contracts/registry.ts'
+import { waitUntil } from '../../../contracts/registry.ts'
 import { toNodeArgs } from '../../../fixtures/programs.ts'
 import { skipUnless } from '../../../fixtures/servers.ts'
 
@@ -32,6 +32,6 @@ for (const signal of ['SIGKILL', 'SIGTERM'] as const) {
     t.ok(await isOpen(port))
     child.kill(signal)
     await once(child, 'exit')
-    await until(async () => !(await isOpen(port)))
+    await waitUntil(async () => !(await isOpen(port)))
   })
 }

@@ -10,7 +10,7 @@ const { run, post, proxy, home } = await openCliServer(t)
 const OWNER = { address: proxy, namespace: 'mx', account: 'admin' }
 
 /** Whether a refresh token is still valid. */
-async function holds(refresh_token: string): Promise<boolean> {
+async function isValid(refresh_token: string): Promise<boolean> {
   const { status } = await post('/auth/auth/token', { refresh_token })
   return status === 200
 }
@@ -23,7 +23,7 @@ t.test(
       t.rejects(run(logoutCommand), { message: /tokens cannot be written: EACCES/ }),
     )
     t.ok(readCredentials(OWNER), 'the file is unchanged')
-    t.notOk(await holds(refreshToken), 'the refresh token is revoked')
+    t.notOk(await isValid(refreshToken), 'the refresh token is revoked')
   },
 )
 

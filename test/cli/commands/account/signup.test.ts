@@ -23,8 +23,8 @@ t.test('signup verifies the email, creates the account and logs in', async (t) =
   const requests: unknown[] = []
   const Text = Type.Optional(Type.String())
   const request = Type.Object({ email: Type.String(), token: Text, secret: Text })
-  const keep = (what: object): object => {
-    requests.push(what)
+  const toPublic = (name: object): object => {
+    requests.push(name)
     return {}
   }
   const signup = new Service({
@@ -33,18 +33,18 @@ t.test('signup verifies the email, creates the account and logs in', async (t) =
     auth: { id: 'admin', secret: 'mx' },
     log: createQuietLog().log,
   }).handle('Signup', {
-    sendVerificationEmail: endpoint({ request, handle: keep }),
+    sendVerificationEmail: endpoint({ request, handle: toPublic }),
     verify: endpoint({
       request,
       handle(input) {
         if (input.token !== '123456') throw badRequest('signup', 'that is not the code')
-        return keep(input)
+        return toPublic(input)
       },
     }),
     completeSignup: endpoint({
       request,
       handle: (input) => ({
-        ...keep(input),
+        ...toPublic(input),
         authToken: { access_token: 'a', refresh_token: 'r', expiry: 2_000_000_000 },
         namespace: 'johns',
       }),

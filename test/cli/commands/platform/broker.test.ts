@@ -13,11 +13,11 @@ async function publishUntil(
   ended: Promise<unknown>,
   ...messages: readonly (readonly string[])[]
 ): Promise<void> {
-  let isOver = false
+  let hasEnded = false
   void ended.finally(() => {
-    isOver = true
+    hasEnded = true
   })
-  while (!isOver) {
+  while (!hasEnded) {
     for (const args of messages) await broker('publish', ...args)
     await wait(50)
   }
@@ -42,8 +42,8 @@ t.test('-o json prints headers and body of a message, a binary body in base64', 
 })
 
 t.test('Ctrl-C ends subscribe with status 0', async (t) => {
-  const { child, ended, until } = start('broker', 'subscribe', 'ticks')
-  const shown = until(/tick/)
+  const { child, ended, waitUntil } = start('broker', 'subscribe', 'ticks')
+  const shown = waitUntil(/tick/)
   await publishUntil(shown, ['ticks', 'tick'])
   child.kill('SIGINT')
   t.equal(await ended, 0)

@@ -59,8 +59,8 @@ t.test('consume starts at the requested sequence', async (t) => {
 t.test('a group continues after the last printed event, even after Ctrl-C', async (t) => {
   const args = ['consume', 'many', '--group', 'billing', '--offset', '1']
   t.equal(await events(...args, '-l', '2'), '0\n1\n')
-  const { child, ended, output, until } = start('events', ...args)
-  await until(/^299$/m)
+  const { child, ended, output, waitUntil } = start('events', ...args)
+  await waitUntil(/^299$/m)
   child.kill('SIGINT')
   t.equal(await ended, 0)
   t.match(output.stdout, /^2\n3\n/)
@@ -92,11 +92,11 @@ t.test(
 
 t.test('consume continues without gaps after the signing key is rotated', async (t) => {
   await events('publish', 'tokens', 'one')
-  const { child, ended, output, until } = start('events', 'consume', 'tokens', '--offset=1')
-  await until(/^one$/m)
+  const { child, ended, output, waitUntil } = start('events', 'consume', 'tokens', '--offset=1')
+  await waitUntil(/^one$/m)
   t.match(await mx(['call', 'auth', 'Auth.RotateKey', '{"drop":true}']), { code: 0 })
   await events('publish', 'tokens', 'two')
-  await until(/^two$/m)
+  await waitUntil(/^two$/m)
   child.kill('SIGINT')
   t.equal(await ended, 0)
   t.same(output, { stdout: 'one\ntwo\n', stderr: '' })

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import logsCommand from '../../../../cli/commands/runtime/logs.ts'
-import { until } from '../../../contracts/registry.ts'
+import { waitUntil } from '../../../contracts/registry.ts'
 import { openCli } from '../../../fixtures/cli.ts'
 import { startMx } from '../../../fixtures/mx.ts'
 
@@ -127,7 +127,7 @@ t.test('-f prints new lines until its reader closes the pipe', async (t) => {
   const {
     child,
     output,
-    until: untilWritten,
+    waitUntil: untilWritten,
     ended,
   } = startMx(['logs', '-f', '-n1', 'mail'], {
     cwd: home,
@@ -135,12 +135,12 @@ t.test('-f prints new lines until its reader closes the pipe', async (t) => {
   })
   t.teardown(() => child.kill('SIGKILL'))
   await untilWritten(/line 20\n/)
-  await until(() => runtime.followers() > 0)
+  await waitUntil(() => runtime.followers() > 0)
   runtime.write('later')
   await untilWritten(/later\n/)
   t.equal(output.stdout, 'line 20\nlater\n')
   child.stdout!.destroy()
-  await until(() => {
+  await waitUntil(() => {
     runtime.write('to nobody')
     return child.exitCode !== null
   })

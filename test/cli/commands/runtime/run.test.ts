@@ -10,11 +10,11 @@ const run = (...words: string[]) => runCommand.run(words)
 const folder = join(home, 'helloworld')
 mkdirSync(folder)
 writeFileSync(join(folder, 'main.ts'), 'console.log(1)\n')
-const RUNNING = runtime.course
+const RUNNING = runtime.states
 t.beforeEach(() => {
   runtime.calls.length = 0
   runtime.objects.clear()
-  runtime.course = RUNNING
+  runtime.states = RUNNING
   runtime.build = ''
 })
 const last = () => runtime.calls.at(-1)!
@@ -59,9 +59,21 @@ t.test(
 
 t.test('flags set name, environment, command, limits and metadata of the service', async (t) => {
   const words = ['--name=greeter', '--env_vars=A=b=c', '--env-vars', 'D=', '--secrets=K=v w']
-  const more = ['--command=node "my server.js"', '--instances=2', '--type=job', '--memory=256mb']
+  const resourceFlags = [
+    '--command=node "my server.js"',
+    '--instances=2',
+    '--type=job',
+    '--memory=256mb',
+  ]
   const rest = ['--cpus=0.5', '--protocol=http', '--port=9000', '--metadata=team=a']
-  await run('./helloworld@v2', ...words, ...more, ...rest, '--args=-v x', '--allow_scripts')
+  await run(
+    './helloworld@v2',
+    ...words,
+    ...resourceFlags,
+    ...rest,
+    '--args=-v x',
+    '--allow_scripts',
+  )
   const { resource, options } = last().request
   t.match(resource.service, { name: 'greeter', version: 'v2' })
   t.same(resource.service.metadata, { team: 'a', source: join(home, 'helloworld@v2') })
@@ -160,7 +172,7 @@ t.test('a name whose only object failed can be reused', async () => {
 t.test('a failed build reports the last 20 lines of its output', async (t) => {
   const lines = Array.from({ length: 30 }, (_, i) => `line ${i}`)
   runtime.build = `${lines.join('\n')}\nbuild failed: exit 1\n`
-  runtime.course = [{ status: 2 }, { status: 7, metadata: { error: 'build failed: exit 1' } }]
+  runtime.states = [{ status: 2 }, { status: 7, metadata: { error: 'build failed: exit 1' } }]
   const tail = lines.slice(-20).map((line) => `\n  ${line}`)
   const message = `helloworld failed: build failed: exit 1${tail.join('')}`
   await t.rejects(run('./helloworld'), { message, status: 1 })
@@ -169,7 +181,7 @@ t.test('a failed build reports the last 20 lines of its output', async (t) => {
 t.test('a failed start reports the error of the program without the build output', async (t) => {
   runtime.build = 'added 3 packages\n'
   const error = 'exited with 1: no such table\nboom'
-  runtime.course = [{ status: 2 }, { status: 3 }, { status: 7, metadata: { error } }]
+  runtime.states = [{ status: 2 }, { status: 3 }, { status: 7, metadata: { error } }]
   const message = 'helloworld failed: exited with 1: no such table\n  boom'
   await t.rejects(run('./helloworld'), { message })
 })
@@ -178,7 +190,7 @@ t.test('a failure during the start is reported once, with the restart', async (t
   const failed = (retries: string) => ({
     ...{ status: 3, metadata: { error: 'exited with code 3; last line: boom', retries } },
   })
-  runtime.course = [{ status: 2 }, failed('1'), failed('2'), { status: 4, metadata: {} }]
+  runtime.states = [{ status: 2 }, failed('1'), failed('2'), { status: 4, metadata: {} }]
   const written = t.capture(process.stderr, 'write', () => true)
   await run('./helloworld')
   t.strictSame(
@@ -188,7 +200,7 @@ t.test('a failure during the start is reported once, with the restart', async (t
 })
 
 t.test('an object that is deleted during its start is reported as killed', async (t) => {
-  runtime.course = [{ status: 2 }, { action: 'delete', status: 6 }]
+  runtime.states = [{ status: 2 }, { action: 'delete', status: 6 }]
   await t.rejects(run('./helloworld'), { message: 'helloworld was killed before it started' })
 })
 

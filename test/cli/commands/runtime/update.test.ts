@@ -19,7 +19,7 @@ const UPDATING = [
 t.beforeEach(() => {
   runtime.calls.length = 0
   runtime.objects.clear()
-  runtime.course = UPDATING
+  runtime.states = UPDATING
   add('uploaded', 'latest', 'source://uploaded:latest')
   add('fetched', 'main', 'github.com/someone/fetched')
   add('two', 'a', 'github.com/someone/two')
@@ -145,7 +145,7 @@ t.test('--rollback restores the previous build without an upload', async (t) => 
 
 t.test('a failed update reports that the previous build keeps running', async (t) => {
   const error = 'build failed: exit 1\nno such module'
-  runtime.course = [
+  runtime.states = [
     { status: 4, metadata: { update: 'building' } },
     { status: 4, metadata: { error } },
   ]

@@ -15,7 +15,7 @@ function toUrl(mx: RunningMx): string {
 t.test('mx dashboard serves the server of the environment, and exits 0 on SIGTERM', async (t) => {
   const limits = ['--session_idle_timeout=10m', '--session_max_age=8h']
   const mx = start('dashboard', '--address', '127.0.0.1:0', ...limits)
-  await mx.until(READY)
+  await mx.waitUntil(READY)
   const client = new DashboardClient(toUrl(mx))
   t.equal((await client.sendRequest('GET', '/session')).status, 401)
   t.equal((await client.logIn({ id: 'admin', secret: 'wrong' })).status, 401)
@@ -28,7 +28,7 @@ t.test('mx dashboard serves the server of the environment, and exits 0 on SIGTER
   t.ok(await rules.next())
   const raw = new RawClient(Number(new URL(client.url).port))
   raw.send('GET / HTTP/1.1\r\nhost: evil.test\r\nconnection: close\r\n\r\n')
-  await raw.until(({ closed }) => closed)
+  await raw.waitUntil(({ closed }) => closed)
   t.match(raw.text, /^HTTP\/1.1 403/, 'unknown host names are rejected')
 
   t.equal((await client.sendRequest('POST', '/logout')).status, 204)
@@ -41,8 +41,8 @@ t.test('an unreachable server is reported at the start, and logins fail with 502
   const env = { HOME: home, MX_ENV_LOCAL_ADDRESS: '127.0.0.1:1' }
   const mx = startMx(['dashboard', '--address', '127.0.0.1:0'], { cwd: home, env })
   t.teardown(() => mx.child.kill('SIGKILL'))
-  await mx.until(READY)
-  await mx.until(/^mx: Failed to connect to mx server at 127\.0\.0\.1:1: start it/m)
+  await mx.waitUntil(READY)
+  await mx.waitUntil(/^mx: Failed to connect to mx server at 127\.0\.0\.1:1: start it/m)
   const client = new DashboardClient(toUrl(mx))
   t.match(await client.logIn(), {
     status: 502,
@@ -62,7 +62,7 @@ t.test('malformed arguments are rejected with the expected form', async (t) => {
 
 t.test('a port in use exits 1 with the address', async (t) => {
   const first = start('dashboard', '--address', '127.0.0.1:0')
-  await first.until(READY)
+  await first.waitUntil(READY)
   const { port } = new URL(toUrl(first))
   const second = start('dashboard', '--address', `127.0.0.1:${port}`)
   t.equal(await second.ended, 1)

@@ -55,11 +55,11 @@ t.test(
 )
 
 t.test('mx bench sends the requested method, headers and body at the requested rate', async (t) => {
-  const seen: string[] = []
+  const received: string[] = []
   const address = await serve(t, async (request, response) => {
     let body = ''
     for await (const chunk of request) body += chunk
-    seen.push(`${request.method} ${request.url} ${request.headers['x-a']} ${body}`)
+    received.push(`${request.method} ${request.url} ${request.headers['x-a']} ${body}`)
     response.writeHead(503).end()
   })
   const flags = [
@@ -76,8 +76,8 @@ t.test('mx bench sends the requested method, headers and body at the requested r
   ]
   const { status, stdout } = await runBench('PUT', `http://${address}/x?y=z`, ...flags)
   t.equal(status, 1, 'no request succeeded')
-  t.equal(seen.length, 20)
-  t.same([...new Set(seen)], ['PUT /x?y=z b 007'])
+  t.equal(received.length, 20)
+  t.same([...new Set(received)], ['PUT /x?y=z b 007'])
   t.match(JSON.parse(stdout), {
     method: 'PUT',
     rate: 100,

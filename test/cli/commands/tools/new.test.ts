@@ -67,8 +67,8 @@ t.test('a new service passes its test and runs on a server', async (t) => {
   const env = { HOME: server.home, MX_ENV_LOCAL_ADDRESS: server.proxy }
   const login = ['login', '--username=admin', '--password=mx']
   t.equal((await runMx(login, { cwd: folder, env })).code, 0)
-  const ran = await runMx(['run', '.'], { cwd: folder, env })
-  t.equal(ran.code, 0, ran.stderr)
+  const result = await runMx(['run', '.'], { cwd: folder, env })
+  t.equal(result.code, 0, result.stderr)
   const reply = await fetch(`${server.gateway}/mail-box/call?name=John`)
   t.same(await reply.json(), { message: 'Hello John' })
   t.equal((await runMx(['kill', 'mail-box'], { cwd: folder, env })).code, 0)

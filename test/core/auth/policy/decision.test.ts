@@ -12,23 +12,26 @@ t.test(
     const source = new MemoryAuthSource()
     const authorizer = createAuthorizer(source)
     t.teardown(authorizer.close)
-    const judge = async (namespace: string, domain = 'mx', account?: Account) =>
+    const authorize = async (namespace: string, domain = 'mx', account?: Account) =>
       (await decide(authorizer, account, { namespace, domain, resource })).granted
     source.setRules('mx', createRule({ id: 'members', scope: '*' }))
-    t.equal(await judge(''), false)
-    t.equal(await judge('mx'), false)
-    t.equal(await judge('acme'), false, 'another namespace does not bypass the rules of mx')
-    t.equal(await judge('acme', 'acme'), true, 'a service of acme follows the rules of acme')
-    t.equal(await judge('', 'acme'), true, 'including calls without a namespace')
+    t.equal(await authorize(''), false)
+    t.equal(await authorize('mx'), false)
+    t.equal(await authorize('acme'), false, 'another namespace does not bypass the rules of mx')
+    t.equal(await authorize('acme', 'acme'), true, 'a service of acme follows the rules of acme')
+    t.equal(await authorize('', 'acme'), true, 'including calls without a namespace')
     for (const other of ['mx', 'other'])
-      await t.rejects(judge(other, 'acme'), { code: 404, message: 'service not found: helloworld' })
-    t.equal(await judge('', 'mx', createAccount()), true)
-    t.equal(await judge('acme', 'mx', createAccount()), true)
-    t.equal(await judge('acme', 'mx', createAccount({ issuer: 'acme' })), false)
+      await t.rejects(authorize(other, 'acme'), {
+        code: 404,
+        message: 'service not found: helloworld',
+      })
+    t.equal(await authorize('', 'mx', createAccount()), true)
+    t.equal(await authorize('acme', 'mx', createAccount()), true)
+    t.equal(await authorize('acme', 'mx', createAccount({ issuer: 'acme' })), false)
     source.setRules('acme', createRule({ id: 'nobody', access: 'DENIED' }))
     await new Promise(setImmediate)
-    t.equal(await judge('acme', 'mx', createAccount()), false)
-    t.equal(await judge('acme', 'acme', createAccount()), false)
+    t.equal(await authorize('acme', 'mx', createAccount()), false)
+    t.equal(await authorize('acme', 'acme', createAccount()), false)
     t.throws(() => decide(authorizer, undefined, { namespace: 'a b', domain: 'mx', resource }), {
       code: 400,
       message:

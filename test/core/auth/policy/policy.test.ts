@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { Policy } from '../../../../core/auth/policy/policy.ts'
 import type { Account, Resource, Rule } from '../../../../core/contracts/auth.ts'
-import { judgeNaively } from '../../../fixtures/naive-rules.ts'
+import { decideNaively } from '../../../fixtures/naive-rules.ts'
 import { toRuns } from '../../../fixtures/property-runs.ts'
 
 /** Parses `id scope access resource priority`; the `<public>` scope includes anonymous callers. */
@@ -22,7 +22,12 @@ function toAccount(scopes: readonly string[], issuer = 'mx'): Account {
   return { id: 'jane', name: 'jane', type: 'user', issuer, scopes, metadata: {} }
 }
 
-function judge(t: Test, policy: Policy, account: Account | undefined, resource: Resource): string {
+function authorize(
+  t: Test,
+  policy: Policy,
+  account: Account | undefined,
+  resource: Resource,
+): string {
   const { type, name, endpoint } = resource
   const ruling = policy.caller(account).access(type, name, endpoint)
   if (type === 'service')
@@ -85,16 +90,16 @@ t.test(
     for (const lines of RULE_SETS) {
       const rules = lines.map(toRule)
       const policy = new Policy('mx', rules)
-      for (const [who, account] of Object.entries(CALLERS))
+      for (const [caller, account] of Object.entries(CALLERS))
         for (const resource of RESOURCES) {
           const { type, name, endpoint } = resource
-          const expected = judgeNaively('mx', rules, account, resource)
-          const title = `${lines.join(', ') || 'no rules'}: ${who}, ${type}:${name}:${endpoint}`
-          const ruling = judge(t, policy, account, resource)
+          const expected = decideNaively('mx', rules, account, resource)
+          const title = `${lines.join(', ') || 'no rules'}: ${caller}, ${type}:${name}:${endpoint}`
+          const ruling = authorize(t, policy, account, resource)
           t.equal(ruling, expected, title)
           if (account !== undefined && !ruling.startsWith('GRANTED')) {
             const isGrantedWith = (scope: string) =>
-              judgeNaively(
+              decideNaively(
                 'mx',
                 rules,
                 { ...account, scopes: [...account.scopes, scope] },
@@ -116,28 +121,28 @@ t.test(
 t.test('the example rules of the specification grant and deny as documented', async (t) => {
   const store: Resource = { type: 'service', name: 'store', endpoint: 'Store.Read' }
   const token: Resource = { type: 'service', name: 'auth', endpoint: 'Auth.Token' }
-  const rulesOf = (...lines: string[]) => new Policy('mx', lines.map(toRule))
+  const listRules = (...lines: string[]) => new Policy('mx', lines.map(toRule))
   const jane = toAccount([])
 
-  const fresh = rulesOf(DEFAULT)
+  const fresh = listRules(DEFAULT)
   t.equal(
-    judge(t, fresh, undefined, store),
+    authorize(t, fresh, undefined, store),
     'GRANTED by default',
     'anonymous callers may call every service',
   )
 
-  const replaced = rulesOf(LOGGED_IN)
-  t.equal(judge(t, replaced, undefined, store), 'denied: no rule', 'a token is required')
-  t.equal(judge(t, replaced, jane, store), 'GRANTED by onlyloggedin')
-  t.equal(judge(t, replaced, undefined, token), 'denied: no rule', 'a login is also denied')
+  const replaced = listRules(LOGGED_IN)
+  t.equal(authorize(t, replaced, undefined, store), 'denied: no rule', 'a token is required')
+  t.equal(authorize(t, replaced, jane, store), 'GRANTED by onlyloggedin')
+  t.equal(authorize(t, replaced, undefined, token), 'denied: no rule', 'a login is also denied')
 
-  const withLogin = rulesOf(LOGGED_IN, LOGIN)
-  t.equal(judge(t, withLogin, undefined, token), 'GRANTED by login')
-  t.equal(judge(t, withLogin, undefined, store), 'denied: no rule')
+  const withLogin = listRules(LOGGED_IN, LOGIN)
+  t.equal(authorize(t, withLogin, undefined, token), 'GRANTED by login')
+  t.equal(authorize(t, withLogin, undefined, store), 'denied: no rule')
 
-  t.equal(judge(t, rulesOf(), jane, store), 'denied: no rule', 'no rule applies: denied')
+  t.equal(authorize(t, listRules(), jane, store), 'denied: no rule', 'no rule applies: denied')
   t.equal(
-    judge(t, rulesOf('b * GRANTED *:*:* 0', 'a * GRANTED *:*:* 0'), jane, store),
+    authorize(t, listRules('b * GRANTED *:*:* 0', 'a * GRANTED *:*:* 0'), jane, store),
     'GRANTED by a',
     'rules of equal priority and access are ordered by id',
   )
@@ -185,7 +190,7 @@ t.test('a policy decides like a naive implementation for random rules and calls'
         const access = ruling.granted ? 'GRANTED' : 'DENIED'
         const output =
           ruling.rule === undefined ? 'denied: no rule' : `${access} by ${ruling.rule.id}`
-        return output === judgeNaively('mx', rules as readonly Rule[], account as never, resource)
+        return output === decideNaively('mx', rules as readonly Rule[], account as never, resource)
       })
     }),
     { numRuns: toRuns(3000) },

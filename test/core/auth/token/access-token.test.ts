@@ -60,17 +60,20 @@ t.test('the lifetime of a token is limited to one hour', async (t) => {
 
 t.test('tokens of the previous and the next key are valid during a key rotation', async (t) => {
   const next = createTokenKey()
-  const both = listPublicKeys(key, next)
+  const bothKeys = listPublicKeys(key, next)
   for (const signer of [key, next]) {
     const options = { key: signer, id: 'one', nowMs: NOW_S * 1000, lifeS: 900 }
-    t.same((await verifyToken(await issueToken(JANE, options), both, NOW_S * 1000)).account, JANE)
+    t.same(
+      (await verifyToken(await issueToken(JANE, options), bothKeys, NOW_S * 1000)).account,
+      JANE,
+    )
   }
 })
 
-const { good, attacks: ATTACKS } = listTokenAttacks(key, NOW_S)
+const { validToken, attacks: ATTACKS } = listTokenAttacks(key, NOW_S)
 
 t.test('every forged or malformed token is rejected', async (t) => {
-  t.equal((await verify(good)).account.id, 'jane', 'the token they are derived from is valid')
+  t.equal((await verify(validToken)).account.id, 'jane', 'the token they are derived from is valid')
   for (const [description, token] of Object.entries(ATTACKS)) {
     await t.rejects(verify(token), { name: 'TokenError' }, description)
     t.throws(() => verifyTokenSync(token, keys, NOW_S * 1000), { name: 'TokenError' }, description)
@@ -78,7 +81,7 @@ t.test('every forged or malformed token is rejected', async (t) => {
 })
 
 t.test('synchronous and asynchronous verification return the same session', async (t) => {
-  t.same(verifyTokenSync(good, keys, NOW_S * 1000), await verify(good))
+  t.same(verifyTokenSync(validToken, keys, NOW_S * 1000), await verify(validToken))
 })
 
 t.test('a token signed with a key of another type is rejected', async (t) => {
@@ -87,7 +90,7 @@ t.test('a token signed with a key of another type is rejected', async (t) => {
       kind === 'rsa'
         ? generateKeyPairSync(kind, { modulusLength: 512 })
         : generateKeyPairSync(kind, { namedCurve: 'P-256' })
-    const text = good.slice(0, good.lastIndexOf('.'))
+    const text = validToken.slice(0, validToken.lastIndexOf('.'))
     const by = { key: privateKey, dsaEncoding: 'ieee-p1363' } as const
     const signature = sign('sha256', Buffer.from(text), by).toString('base64url')
     t.equal(signature.length, 86, 'same length as an Ed25519 signature')

@@ -162,13 +162,13 @@ t.test('rejects the 1006th concurrent attempt with 503 and Retry-After', async (
 
 t.test('addresses that have logged in before have priority', async (t) => {
   const { limit } = open()
-  const admissionOf = (attempt: LoginAttempt) => limit.run(attempt, ID, async (turn) => turn)
-  t.match(await admissionOf(JANE), { key: '192.0.2.1', hasPriority: false, maxWaitMs: 5000 })
-  t.match(await admissionOf({ ...JANE, account: 'john' }), { hasPriority: true })
-  t.match(await admissionOf({ ...JANE, address: '192.0.2.2' }), { hasPriority: false })
+  const getAdmission = (attempt: LoginAttempt) => limit.run(attempt, ID, async (slot) => slot)
+  t.match(await getAdmission(JANE), { key: '192.0.2.1', hasPriority: false, maxWaitMs: 5000 })
+  t.match(await getAdmission({ ...JANE, account: 'john' }), { hasPriority: true })
+  t.match(await getAdmission({ ...JANE, address: '192.0.2.2' }), { hasPriority: false })
   const unknown = { ...JANE, address: '' }
-  await admissionOf(unknown)
-  t.match(await admissionOf(unknown), { hasPriority: false }, 'an unknown address has no priority')
+  await getAdmission(unknown)
+  t.match(await getAdmission(unknown), { hasPriority: false }, 'an unknown address has no priority')
 })
 
 t.test('rejects an attempt that waits longer than 5 s with 503 and Retry-After', async (t) => {
@@ -203,7 +203,7 @@ t.test('in a flood of logins, an address that has logged in before has priority'
   await succeed(JANE)
   const logIn = (address: string) =>
     limit
-      .run({ ...JANE, address, account: address }, ID, (turn) => hasher.hash('x', turn))
+      .run({ ...JANE, address, account: address }, ID, (slot) => hasher.hash('x', slot))
       .then(
         () => 'in',
         ({ code }: { code: number }) => code,

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { ResilientWatch } from '../../../../core/auth/token/resilient-watch.ts'
-import { until } from '../../../contracts/registry.ts'
+import { waitUntil } from '../../../contracts/registry.ts'
 
 function open<T>(start: (signal: AbortSignal) => AsyncIterable<T>, waitMs = 5000) {
   const changes: [T, T][] = []
@@ -25,9 +25,9 @@ t.test('a watch that fails is restarted, and its last value stays available', as
   })
   t.equal(watch.value, undefined)
   t.equal(await watch.first(), 1)
-  await until(() => started === 2)
+  await waitUntil(() => started === 2)
   t.equal(watch.value, 1)
-  await until(() => watch.value === 3)
+  await waitUntil(() => watch.value === 3)
   t.same(changes, [[3, 1]])
   t.same(outages, ['the watch has ended', 'broken', undefined])
   watch.close()

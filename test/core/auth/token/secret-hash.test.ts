@@ -2,10 +2,10 @@ import { scryptSync } from 'node:crypto'
 import t from 'tap'
 import { createSecretHasher } from '../../../../core/auth/token/secret-hash.ts'
 
-const CHEAP = 4
+const LOW_COST = 4
 
 t.test('a secret matches its own hash only', async (t) => {
-  const hasher = createSecretHasher('auth', CHEAP)
+  const hasher = createSecretHasher('auth', LOW_COST)
   const hash = await hasher.hash('correct horse')
   t.match(hash, /^\$scrypt\$ln=4,r=8,p=5\$[\w+/]{22}\$[\w+/]{43}$/)
   t.ok(await hasher.matches('correct horse', hash))
@@ -25,18 +25,18 @@ t.test('scrypt hashes (RFC 7914) with other cost parameters match', async (t) =>
 })
 
 t.test('composed and decomposed Unicode forms of a secret match', async (t) => {
-  const hasher = createSecretHasher('auth', CHEAP)
+  const hasher = createSecretHasher('auth', LOW_COST)
   t.ok(await hasher.matches('zoe\u0308', await hasher.hash('zo\u00eb')))
 })
 
 t.test('a missing or malformed hash matches no secret', async (t) => {
-  const hasher = createSecretHasher('auth', CHEAP)
+  const hasher = createSecretHasher('auth', LOW_COST)
   for (const hash of [undefined, '', 'plain', '$scrypt$ln=4$a$b', '$2b$10$abc'])
     t.notOk(await hasher.matches('plain', hash))
 })
 
 t.test('checks beyond the queue limit are rejected, and the others complete', async (t) => {
-  const hasher = createSecretHasher('auth', CHEAP)
+  const hasher = createSecretHasher('auth', LOW_COST)
   const responses = Array.from({ length: 110 }, () => hasher.matches('x', undefined))
   const settled = await Promise.allSettled(responses)
   const rejected = settled.flatMap((end) => (end.status === 'rejected' ? [end.reason] : []))
@@ -46,7 +46,7 @@ t.test('checks beyond the queue limit are rejected, and the others complete', as
 })
 
 t.test('a check with priority runs ahead of a flood of other checks', async (t) => {
-  const hasher = createSecretHasher('auth', CHEAP)
+  const hasher = createSecretHasher('auth', LOW_COST)
   const done: string[] = []
   const check = async (key: string, hasPriority = false): Promise<void> => {
     await hasher.matches('x', undefined, { key, hasPriority })
@@ -58,7 +58,7 @@ t.test('a check with priority runs ahead of a flood of other checks', async (t) 
 })
 
 t.test('many checks of one address delay the check of another address by one', async (t) => {
-  const hasher = createSecretHasher('auth', CHEAP)
+  const hasher = createSecretHasher('auth', LOW_COST)
   const done: string[] = []
   const check = async (key: string): Promise<void> => {
     await hasher.matches('x', undefined, { key })

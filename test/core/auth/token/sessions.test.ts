@@ -96,9 +96,9 @@ t.test('a revoked token is evicted and rejected, and others remain cached', asyn
   sessions.forget()
   t.equal(sessions.recall(a), undefined)
   t.ok(sessions.recall(b))
-  for (const how of ['on the thread pool', 'synchronous']) {
-    const taking = async () => sessions.verify(a)
-    await t.rejects(taking, { name: 'TokenError', message: 'revoked' }, how)
+  for (const variant of ['on the thread pool', 'synchronous']) {
+    const verifying = async () => sessions.verify(a)
+    await t.rejects(verifying, { name: 'TokenError', message: 'revoked' }, variant)
     state.nowMs++
   }
 })

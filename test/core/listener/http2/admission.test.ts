@@ -6,7 +6,7 @@ import { bodyMemory } from '../../../../core/limits/memory-budget.ts'
 import { createNodeListener } from '../../../../core/listener/node/listener.ts'
 import { FRAME, Http2Raw, toFrame, toRequest } from '../../../fixtures/http2-raw.ts'
 import { openListener } from '../../../fixtures/open-listener.ts'
-import { until } from '../../../fixtures/raw-backend.ts'
+import { waitUntil } from '../../../fixtures/raw-backend.ts'
 
 /** Opens a listener and connections that have received its settings. */
 async function open(t: Test, connections: number, handle: Step) {
@@ -34,8 +34,8 @@ function post(session: ClientHttp2Session, body: string): Promise<number | strin
   stream.resume()
   return new Promise((resolve) => {
     stream.on('close', () => {
-      const isRefused = stream.rstCode === constants.NGHTTP2_REFUSED_STREAM
-      resolve(isRefused ? 'REFUSED_STREAM' : status)
+      const isRejected = stream.rstCode === constants.NGHTTP2_REFUSED_STREAM
+      resolve(isRejected ? 'REFUSED_STREAM' : status)
     })
   })
 }
@@ -68,7 +68,7 @@ t.test('rejects more than 1024 queued requests of one client with REFUSED_STREAM
   t.ok(served < all.length, 'the other requests were rejected')
   t.equal(await post(sessions[0]!, 'hello'), 200, 'a retry is served')
   t.equal(gateway.inFlight, 0)
-  await until(() => bodyMemory.usedBytes === 0)
+  await waitUntil(() => bodyMemory.usedBytes === 0)
 })
 
 t.test('rejects the largest queued requests when their bodies exceed max_buffered', async (t) => {
@@ -88,7 +88,7 @@ t.test('rejects the largest queued requests when their bodies exceed max_buffere
     sessions.flatMap((session) => Array.from({ length: 30 }, () => post(session, body))),
   )
   t.same([...new Set(all)].sort(), [200, 'REFUSED_STREAM'])
-  await until(() => bodyMemory.usedBytes === 0)
+  await waitUntil(() => bodyMemory.usedBytes === 0)
 })
 
 t.test('closes each connection that cancels more queued requests than the limit', async (t) => {
@@ -102,9 +102,9 @@ t.test('closes each connection that cancels more queued requests than the limit'
     for (let i = 0; i < 400; i++)
       raw.send(toFrame(FRAME.RST_STREAM, 0, raw.open(toRequest('/')), cancel))
   const reasons = clients.map(async (raw) => {
-    const { payload } = await raw.until(({ type }) => type === FRAME.GOAWAY)
+    const { payload } = await raw.waitUntil(({ type }) => type === FRAME.GOAWAY)
     return payload.readUInt32BE(4)
   })
   t.same(new Set(await Promise.all(reasons)), new Set([constants.NGHTTP2_ENHANCE_YOUR_CALM]))
-  await until(() => gateway.inFlight === 0)
+  await waitUntil(() => gateway.inFlight === 0)
 })

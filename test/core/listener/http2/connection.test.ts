@@ -23,7 +23,7 @@ const isGoaway = ({ type }: Frame) => type === FRAME.GOAWAY
 const isReplyTo = (stream: number) => (frame: Frame) =>
   frame.type === FRAME.HEADERS && frame.stream === stream
 
-async function until(test: () => boolean): Promise<void> {
+async function waitUntil(test: () => boolean): Promise<void> {
   while (!test()) await new Promise((resolve) => setImmediate(resolve))
 }
 
@@ -42,17 +42,17 @@ t.test(
     })
     const raw = new Http2Raw(port)
     const stream = raw.open(toRequest('/held'))
-    await until(() => pending !== undefined)
+    await waitUntil(() => pending !== undefined)
     const cancel = Buffer.from([0, 0, 0, 8])
     for (let i = 0; i < 900; i++)
       raw.send(toFrame(FRAME.RST_STREAM, 0, raw.open(toRequest('/taken-back')), cancel))
-    const { code } = readGoaway(await raw.until(isGoaway))
+    const { code } = readGoaway(await raw.waitUntil(isGoaway))
     t.equal(code, ENHANCE_YOUR_CALM)
     t.ok(served.length < 300, `${served.length} started`)
     pending!.reply(200, 'answered')
-    await raw.until(isReplyTo(stream))
+    await raw.waitUntil(isReplyTo(stream))
     await raw.client.ended()
-    await until(() => gateway.inFlight === 0)
+    await waitUntil(() => gateway.inFlight === 0)
     raw.destroy()
   },
 )
@@ -64,7 +64,7 @@ t.test('a client that cancels 50 requests stays connected', async (t) => {
   const raw = new Http2Raw(port)
   for (let i = 0; i < 50; i++)
     raw.send(toFrame(FRAME.RST_STREAM, 0, raw.open(toRequest('/')), Buffer.from([0, 0, 0, 8])))
-  await raw.until(isReplyTo(raw.open(toRequest('/next'))))
+  await raw.waitUntil(isReplyTo(raw.open(toRequest('/next'))))
   t.notOk(raw.frames.some(isGoaway))
   raw.destroy()
 })
@@ -75,16 +75,16 @@ t.test('streams beyond the limit of 128 are rejected, and the others are served'
   const raw = new Http2Raw(port)
   // Sent before the settings are acknowledged; later streams would be a connection error.
   const streams = Array.from({ length: 140 }, () => raw.open(toRequest('/')))
-  await raw.until(({ type, stream }) => type === FRAME.RST_STREAM && stream === streams.at(-1))
+  await raw.waitUntil(({ type, stream }) => type === FRAME.RST_STREAM && stream === streams.at(-1))
   const rejected = raw.frames.filter(({ type }) => type === FRAME.RST_STREAM)
   t.equal(rejected.length, 140 - 128)
   t.ok(
     rejected.every(({ payload }) => payload.readUInt32BE(0) === 7),
     'REFUSED_STREAM',
   )
-  await until(() => pending.length === 128)
+  await waitUntil(() => pending.length === 128)
   for (const x of pending) x.reply(204)
-  await raw.until(isReplyTo(streams[127]!))
+  await raw.waitUntil(isReplyTo(streams[127]!))
   raw.destroy()
 })
 
@@ -125,9 +125,9 @@ for (const [title, flood] of floods) {
   t.test(`a flood closes the connection: ${title}`, async (t) => {
     const { port, listener, gateway } = await open(t, () => {})
     const raw = new Http2Raw(port)
-    await until(() => listener.connections === 1)
+    await waitUntil(() => listener.connections === 1)
     flood(raw)
-    await until(() => listener.connections === 0)
+    await waitUntil(() => listener.connections === 0)
     t.equal(gateway.inFlight, 0)
     raw.destroy()
   })
@@ -141,10 +141,10 @@ t.test(
     })
     const raw = new Http2Raw(port)
     const before = Array.from({ length: 20 }, () => raw.open(toRequest('/before')))
-    await until(() => served.length === 20)
+    await waitUntil(() => served.length === 20)
     listener.drain()
     const crossing = raw.open(toRequest('/crossing'))
-    const { last, code } = readGoaway(await raw.until(isGoaway))
+    const { last, code } = readGoaway(await raw.waitUntil(isGoaway))
     t.equal(code, 0)
     t.ok(last >= before.at(-1)! && last <= crossing)
     await raw.client.ended()
@@ -155,7 +155,7 @@ t.test(
     for (let stream = 1; stream <= last; stream += 2)
       t.ok(servedStreams.includes(stream), `${stream}`)
     t.equal(served.length, servedStreams.length, 'requests after it were not started')
-    await until(() => listener.connections === 0)
+    await waitUntil(() => listener.connections === 0)
   },
 )
 
@@ -165,10 +165,10 @@ t.test('a client disconnect aborts all its exchanges', async (t) => {
   const client = connect(`http://127.0.0.1:${port}`)
   client.on('error', () => {})
   for (const path of ['/1', '/2']) client.request({ ':path': path }).on('error', () => {})
-  await until(() => pending.length === 2)
+  await waitUntil(() => pending.length === 2)
   pending[0]!.reply(200, Buffer.alloc(16 * 1024 * 1024))
   client.destroy()
-  await until(() => gateway.inFlight === 0)
+  await waitUntil(() => gateway.inFlight === 0)
   t.ok(pending.every((x) => x.aborted))
 })
 
@@ -179,9 +179,9 @@ t.test('a cancelled request aborts its exchange, other requests continue', async
   t.teardown(() => client.destroy())
   const [first, second] = ['/1', '/2'].map((path) => client.request({ ':path': path }))
   first!.on('error', () => {})
-  await until(() => pending.length === 2)
+  await waitUntil(() => pending.length === 2)
   first!.close(8)
-  await until(() => pending[0]!.finished)
+  await waitUntil(() => pending[0]!.finished)
   t.equal(pending[0]!.aborted, true)
   pending[1]!.reply(200, 'fine')
   const [headers] = await once(second!, 'response')
@@ -202,12 +202,12 @@ t.test('a malformed frame closes the connection, and ends its requests', async (
       })
       const raw = new Http2Raw(port)
       raw.open(toRequest('/'))
-      await until(() => pending !== undefined)
+      await waitUntil(() => pending !== undefined)
       raw.send(frame)
-      await raw.until(isGoaway)
+      await raw.waitUntil(isGoaway)
       pending!.reply(200, 'answered')
       await raw.client.ended()
-      await until(() => gateway.inFlight === 0)
+      await waitUntil(() => gateway.inFlight === 0)
       raw.destroy()
     }),
   )

@@ -7,7 +7,7 @@ import { replyMemory } from '../../../../core/limits/memory-budget.ts'
 import { createNodeListener } from '../../../../core/listener/node/listener.ts'
 import { END_STREAM, FRAME, Http2Raw, toFrame } from '../../../fixtures/http2-raw.ts'
 import { openListener } from '../../../fixtures/open-listener.ts'
-import { until } from '../../../fixtures/raw-backend.ts'
+import { waitUntil } from '../../../fixtures/raw-backend.ts'
 
 type Fields = Record<string, unknown>
 
@@ -275,5 +275,5 @@ t.test('unread responses share a memory limit, and further responses return 503'
   t.equal(replyMemory.usedBytes, 3 * body.length)
   t.equal(await status(), 503)
   client.destroy()
-  await until(() => replyMemory.usedBytes === 0)
+  await waitUntil(() => replyMemory.usedBytes === 0)
 })

@@ -66,7 +66,7 @@ const rejected: [title: string, fields: string[]][] = [
 ]
 
 /** Headers that are removed, or that make the request invalid. */
-const odd: [name: string, value: string][] = [
+const invalidHeaders: [name: string, value: string][] = [
   ['X-Upper', '1'],
   ['x a', '1'],
   ['x:a', '1'],
@@ -92,7 +92,7 @@ t.test('request heads', async (t) => {
     try {
       const isEnd = ({ type }: { type: number }) =>
         type === FRAME.HEADERS || type === FRAME.RST_STREAM || type === FRAME.GOAWAY
-      const { type, payload } = await raw.until(
+      const { type, payload } = await raw.waitUntil(
         (frame) => isEnd(frame) && (frame.stream === stream || frame.stream === 0),
       )
       // Indexes of the static table (RFC 7541 appendix A): 200 is 8, 400 is 12; other statuses are literals.
@@ -111,7 +111,7 @@ t.test('request heads', async (t) => {
     })
   }
 
-  for (const [name, value] of odd) {
+  for (const [name, value] of invalidHeaders) {
     await t.test(`header not forwarded: ${JSON.stringify([name, value])}`, async (t) => {
       const status = await sendRequest(toRequest('/', name, value))
       const flat = served.splice(0).flatMap((x) => x.headers.flat)
@@ -152,7 +152,10 @@ t.test('request heads', async (t) => {
       const raw = new Http2Raw(port)
       const stream = raw.open(pseudo({ ':method': 'POST' }, 'content-length', '5'), 0)
       raw.send(toFrame(FRAME.DATA, 1, stream, Buffer.from(body)))
-      t.ok(await raw.until(({ type }) => type === FRAME.RST_STREAM || type === FRAME.GOAWAY), body)
+      t.ok(
+        await raw.waitUntil(({ type }) => type === FRAME.RST_STREAM || type === FRAME.GOAWAY),
+        body,
+      )
       raw.destroy()
     }
     served.length = 0

@@ -3,7 +3,7 @@ import t from 'tap'
 import type { Exchange } from '../../../../core/exchange.ts'
 import { createUwsListener } from '../../../../core/listener/uws/listener.ts'
 import { openListener } from '../../../fixtures/open-listener.ts'
-import { until } from '../../../fixtures/raw-backend.ts'
+import { waitUntil } from '../../../fixtures/raw-backend.ts'
 import { RawClient } from '../../../fixtures/raw-client.ts'
 
 /** Far more than the socket buffers of a client that does not read. */
@@ -27,7 +27,7 @@ for (const isStream of [false, true]) {
       // From now on, every response closes its connection.
       listener.drain()
       client.send('POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 0\r\n\r\n')
-      await until(() => served.length === 2)
+      await waitUntil(() => served.length === 2)
       const idle = gateway.idle()
       client.socket.resume()
       await idle
@@ -41,13 +41,13 @@ for (const isStream of [false, true]) {
 t.test('a slow client receives the last chunk after the response has ended', async (t) => {
   const piece = Buffer.alloc(5000, 'x')
   /** Fills the socket, then sends up to `most` chunks until it is full again; returns their number. */
-  const send = async (most: number): Promise<number> => {
+  const send = async (count: number): Promise<number> => {
     let isFirst = true
     let pieces = 0
     const { port, served, gateway, listener } = await openListener(t, createUwsListener, (x) => {
       const fill = () => {
         for (;;) {
-          if (!isFirst && pieces === most) return x.end()
+          if (!isFirst && pieces === count) return x.end()
           if (!isFirst) pieces++
           if (x.write(piece)) continue
           if (!isFirst) x.end()
@@ -62,7 +62,7 @@ t.test('a slow client receives the last chunk after the response has ended', asy
     const client = new RawClient(port)
     client.socket.pause()
     client.send('GET / HTTP/1.1\r\nHost: a.test\r\n\r\n')
-    await until(() => served.length === 1 && !isFirst)
+    await waitUntil(() => served.length === 1 && !isFirst)
     const closed = gateway.idle().then(() => listener.close())
     // Reads just enough for the socket to accept more.
     const take = () => {
@@ -71,17 +71,17 @@ t.test('a slow client receives the last chunk after the response has ended', asy
       else client.socket.pause()
     }
     take()
-    await until(() => pieces > 0)
-    if (most === Number.POSITIVE_INFINITY) t.equal(served[0]!.finished, false)
+    await waitUntil(() => pieces > 0)
+    if (count === Number.POSITIVE_INFINITY) t.equal(served[0]!.finished, false)
     await new Promise((resolve) => setImmediate(resolve))
     client.socket.resume()
     await closed
     await client.ended()
-    t.ok(client.text.endsWith('\r\n0\r\n\r\n'), `${most} pieces`)
+    t.ok(client.text.endsWith('\r\n0\r\n\r\n'), `${count} pieces`)
     return pieces
   }
-  const fit = await send(Number.POSITIVE_INFINITY)
-  for (let less = -1; less < 6; less++) await send(fit - less)
+  const largestFit = await send(Number.POSITIVE_INFINITY)
+  for (let difference = -1; difference < 6; difference++) await send(largestFit - difference)
 })
 
 /** Body of a response, chunked or not. */
@@ -105,16 +105,16 @@ for (const isAnnounced of [false, true]) {
     async (t) => {
       const piece = Buffer.alloc(5000, 'x')
       /** Sends up to `most` chunks until the socket is full; returns their number. */
-      const send = async (most: number): Promise<number> => {
+      const send = async (count: number): Promise<number> => {
         let pieces = 0
         const { port, served, gateway, listener } = await openListener(
           t,
           createUwsListener,
           (x) => {
-            x.start(200, x.replyHeaders, isAnnounced ? most * piece.length : -1)
+            x.start(200, x.replyHeaders, isAnnounced ? count * piece.length : -1)
             x.pipeTo({ onRequestBody: () => {}, onAbort: () => {}, onDrain: () => x.end() })
             listener.drain()
-            while (pieces < most) {
+            while (pieces < count) {
               pieces++
               if (!x.write(piece)) return
             }
@@ -124,18 +124,18 @@ for (const isAnnounced of [false, true]) {
         const client = new RawClient(port)
         client.socket.pause()
         client.send('GET / HTTP/1.1\r\nHost: a.test\r\n\r\n')
-        await until(() => served.length === 1 && pieces > 0)
+        await waitUntil(() => served.length === 1 && pieces > 0)
         const closed = gateway.idle().then(() => listener.close())
         await new Promise((resolve) => setImmediate(resolve))
         client.socket.resume()
         await closed
         await client.ended()
-        const isWhole = client.text.split('x').length - 1 === most * piece.length
-        if (pieces === most) t.ok(isWhole, `${most} pieces`)
+        const isComplete = client.text.split('x').length - 1 === count * piece.length
+        if (pieces === count) t.ok(isComplete, `${count} pieces`)
         return pieces
       }
-      const fit = await send(20_000)
-      for (let less = -1; less < 6; less++) await send(fit - less)
+      const largestFit = await send(20_000)
+      for (let difference = -1; difference < 6; difference++) await send(largestFit - difference)
     },
   )
 }

@@ -6,7 +6,7 @@ import type { Exchange } from '../../../../core/exchange.ts'
 import { HeaderList } from '../../../../core/http/headers.ts'
 import { createUwsListener } from '../../../../core/listener/uws/listener.ts'
 import { openListener } from '../../../fixtures/open-listener.ts'
-import { until } from '../../../fixtures/raw-backend.ts'
+import { waitUntil } from '../../../fixtures/raw-backend.ts'
 
 const MIB = 1024 * 1024
 
@@ -30,7 +30,7 @@ t.test('a paused upload resumes while a response is pending for its client', asy
   client.pause()
   client.write(`POST / HTTP/1.1\r\nHost: a\r\nContent-Length: ${16 * MIB}\r\n\r\n`)
   client.write(Buffer.alloc(MIB))
-  await until(() => received === MIB)
+  await waitUntil(() => received === MIB)
   const x = exchange!
   x.pauseBody()
   // The response starts in a later tick than the arrival of the body.
@@ -40,6 +40,6 @@ t.test('a paused upload resumes while a response is pending for its client', asy
   x.resumeBody()
   client.resume()
   client.write(Buffer.alloc(15 * MIB))
-  await until(() => received === 16 * MIB && drains > 0)
+  await waitUntil(() => received === 16 * MIB && drains > 0)
   t.equal(x.aborted, false)
 })

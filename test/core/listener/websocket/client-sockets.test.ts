@@ -17,12 +17,12 @@ t.test(
       ['192.0.2.7', '192.0.2.7'],
     ] as const) {
       const sockets = new ClientSockets(1)
-      const leave = sockets.enter(first)
+      const remove = sockets.enter(first)
       t.throws(() => sockets.enter(second), { code: 503 }, second)
       sockets.enter('2001:db8:0:1::1')
       sockets.enter('192.0.2.8')
-      leave()
-      leave()
+      remove()
+      remove()
       sockets.enter(second)
       t.throws(() => sockets.enter(first), { code: 503 }, `${first} again`)
     }

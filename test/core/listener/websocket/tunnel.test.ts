@@ -2,7 +2,7 @@
 import { createRequire } from 'node:module'
 import t from 'tap'
 import { createUwsListener } from '../../../../core/listener/uws/listener.ts'
-import { until } from '../../../fixtures/raw-backend.ts'
+import { waitUntil } from '../../../fixtures/raw-backend.ts'
 import {
   connectWebSocket,
   nextMessage,
@@ -34,16 +34,16 @@ t.test(
     peer.pause()
     const pending = nextMessage(peer)
     client.send(Buffer.alloc(16 * MIB))
-    await until(() => served[0]!.bytesIn === 16 * MIB)
+    await waitUntil(() => served[0]!.bytesIn === 16 * MIB)
     // More than the client receives in one read.
     client.pause()
-    const down = nextMessage(client)
+    const downstream = nextMessage(client)
     peer.send(Buffer.alloc(16 * MIB))
-    await until(() => served[0]!.bytesOut === 16 * MIB)
+    await waitUntil(() => served[0]!.bytesOut === 16 * MIB)
     peer.resume()
     t.equal((await pending).length, 16 * MIB)
     client.resume()
-    t.equal((await down).length, 16 * MIB)
+    t.equal((await downstream).length, 16 * MIB)
     client.send('more')
     t.equal(await nextMessage(peer), 'more')
     t.equal(pings, 0, 'immediately, not on a keep-alive ping of the library')

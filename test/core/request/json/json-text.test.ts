@@ -66,14 +66,14 @@ t.test('skipValue returns the end of a value', async (t) => {
 })
 
 t.test('a visitor can skip a member value itself', async (t) => {
-  const seen: [string, number][] = []
+  const visited: [string, number][] = []
   const text = '[{"a":[1],"b":2} ]'
   const end = visitMembers(text, 1, (name, start) => {
-    seen.push([name, start])
+    visited.push([name, start])
     return skipValue(text, start)
   })
   t.equal(end, 16)
-  t.same(seen, [
+  t.same(visited, [
     ['a', 6],
     ['b', 14],
   ])

@@ -20,7 +20,7 @@ t.test('errors of gRPC requests get grpc-status and grpc-message headers', async
 })
 
 t.test('every HTTP error status has a gRPC status', async (t) => {
-  const statusOf = (code: number) =>
+  const getStatus = (code: number) =>
     withGrpcStatus(new GatewayError('app', code, ''), 'application/grpc').headers?.[1]
   const known: [number, string][] = [
     [400, '3'],
@@ -33,14 +33,14 @@ t.test('every HTTP error status has a gRPC status', async (t) => {
     [504, '4'],
     [418, '2'],
   ]
-  for (const [code, status] of known) t.equal(statusOf(code), status, `${code}`)
+  for (const [code, status] of known) t.equal(getStatus(code), status, `${code}`)
   for (const code of Object.keys(STATUS_CODES).map(Number))
-    if (code >= 400) t.match(statusOf(code), /^([1-9]|1[0-6])$/, `${code}`)
+    if (code >= 400) t.match(getStatus(code), /^([1-9]|1[0-6])$/, `${code}`)
 })
 
 t.test('grpc-message is percent-encoded into one header value', async (t) => {
-  const messageOf = (text: string) =>
+  const getMessage = (text: string) =>
     withGrpcStatus(new GatewayError('app', 500, text), 'application/grpc').headers?.[3]
-  t.equal(messageOf('100 % "Jörg"\r\n😀\0~'), '100 %25 "J%C3%B6rg"%0D%0A%F0%9F%98%80%00~')
-  t.equal(messageOf('lone \ud800'), 'lone %EF%BF%BD')
+  t.equal(getMessage('100 % "Jörg"\r\n😀\0~'), '100 %25 "J%C3%B6rg"%0D%0A%F0%9F%98%80%00~')
+  t.equal(getMessage('lone \ud800'), 'lone %EF%BF%BD')
 })

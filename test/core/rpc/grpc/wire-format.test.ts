@@ -39,8 +39,8 @@ t.test('a call ends with a trailer frame in gRPC-Web and a JSON frame in Connect
   const web = formatEnd(findWire('application/grpc-web', false)!, trailers)
   const text = 'grpc-status: 5\r\ngrpc-message: no J%C3%B6rg\r\na: 1\r\na: 2\r\n'
   t.same(web, Buffer.concat([Buffer.from([0x80, 0, 0, 0, text.length]), Buffer.from(text)]))
-  const asText = formatEnd(findWire('application/grpc-web-text', false)!, trailers)
-  t.same(Buffer.from(`${asText}`, 'base64'), web)
+  const textFrame = formatEnd(findWire('application/grpc-web-text', false)!, trailers)
+  t.same(Buffer.from(`${textFrame}`, 'base64'), web)
   const connect = Buffer.from(formatEnd(findWire('application/connect+json', false)!, trailers))
   t.equal(connect[0], 2)
   t.strictSame(JSON.parse(connect.toString('utf8', 5)), {

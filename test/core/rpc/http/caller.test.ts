@@ -9,7 +9,7 @@ import { Pool, type PoolOptions } from '../../../../core/upstream/pool/pool.ts'
 import { clock } from '../../../../lib/time/coarse-clock.ts'
 import { listenHttp } from '../../../fixtures/listen.ts'
 import { toRuns } from '../../../fixtures/property-runs.ts'
-import { openRawBackend, tick, until } from '../../../fixtures/raw-backend.ts'
+import { openRawBackend, tick, waitUntil } from '../../../fixtures/raw-backend.ts'
 import { RecordedCall } from '../../../fixtures/rpc.ts'
 
 const SECOND = 1000
@@ -38,11 +38,11 @@ function send(caller: PlainCaller, fields: Partial<OutgoingCall> = {}): Recorded
   return call
 }
 
-const isOver = (call: RecordedCall) => /^(reply|fail|lost|end)/.test(call.events.at(-1) ?? '')
+const hasEnded = (call: RecordedCall) => /^(reply|fail|lost|end)/.test(call.events.at(-1) ?? '')
 
 /** Resolves with the events of a call once it has ended. */
 async function settle(call: RecordedCall): Promise<string[]> {
-  await until(() => isOver(call))
+  await waitUntil(() => hasEnded(call))
   return call.events
 }
 
@@ -242,7 +242,7 @@ t.test('connections are reused by queued calls', async (t) => {
   const { caller } = openCaller(t, backend.port, { maxConnections: 2, maxWaiting: 100 })
   const calls = Array.from({ length: 50 }, () => send(caller))
   t.equal(caller.pending, 50)
-  await until(() => calls.every(isOver))
+  await waitUntil(() => calls.every(hasEnded))
   for (const { events } of calls) t.strictSame(events, ['reply "" ok'])
   t.equal(backend.connections.length, 2)
 })
@@ -259,8 +259,15 @@ t.test('a 200 response is a reply with its end-to-end headers as metadata', asyn
   t.strictSame((await callWithResponse(t, reply)).events, [
     'reply "x-a: 1\\r\\nx-a: 2\\r\\ncontent-type: text/plain\\r\\n" body',
   ])
-  const odd = complete('200 OK', 'b', 'Connection: x-hop', 'X-Hop: 1', 'X-C: gr\xfcn', 'Upgrade: a')
-  t.strictSame((await callWithResponse(t, Buffer.from(odd, 'latin1'))).events, [
+  const unusualResponse = complete(
+    '200 OK',
+    'b',
+    'Connection: x-hop',
+    'X-Hop: 1',
+    'X-C: gr\xfcn',
+    'Upgrade: a',
+  )
+  t.strictSame((await callWithResponse(t, Buffer.from(unusualResponse, 'latin1'))).events, [
     'reply "x-c: gr\xfcn\\r\\n" b',
   ])
   t.strictSame((await callWithResponse(t, complete('200 OK', 'b'), { stream: true })).events, [
@@ -487,7 +494,7 @@ t.test(
       fc.asyncProperty(
         bodies,
         fc.infiniteStream(fc.integer({ min: 1, max: 40 })),
-        async (list, cuts) => {
+        async (list, cutPoints) => {
           const body = Buffer.from(list.join(''), 'latin1')
           const reply = Buffer.concat([
             Buffer.from(head('200 OK', LINES, `Content-Length: ${body.length}`)),
@@ -497,7 +504,7 @@ t.test(
           const expected = [...(await settle(send(caller, { stream: true })))]
           pieces = []
           for (let at = 0; at < reply.length; ) {
-            const size = cuts.next().value as number
+            const size = cutPoints.next().value as number
             pieces.push(reply.subarray(at, at + size))
             at += size
           }
@@ -518,10 +525,10 @@ t.test('lines are delivered as they arrive', async (t) => {
   const connection = await backend.connection()
   await connection.request()
   connection.send(head('200 OK', LINES, CHUNKED))
-  await until(() => call.events.length === 1)
+  await waitUntil(() => call.events.length === 1)
   for (let i = 0; i < 3; i++) {
     connection.send(chunk(`${i}\n`))
-    await until(() => call.events.length === i + 2)
+    await waitUntil(() => call.events.length === i + 2)
     t.equal(call.events.at(-1), `data ${i}`)
   }
   t.equal(caller.pending, 1)
@@ -624,16 +631,16 @@ t.test('a slow reader slows the service and buffers at most the window', async (
   })
   const { caller } = openCaller(t, port)
   const call = new RecordedCall({ stream: true })
-  let owed = 0
+  let pendingBytes = 0
   let received = 0
   let maximum = 0
   call.onData = (body) => {
     received++
-    owed += body.length
-    maximum = Math.max(maximum, owed)
+    pendingBytes += body.length
+    maximum = Math.max(maximum, pendingBytes)
   }
   caller.call(call)
-  await until(() => received === 263)
+  await waitUntil(() => received === 263)
   let before = 0
   while (before < written) {
     before = written
@@ -641,8 +648,8 @@ t.test('a slow reader slows the service and buffers at most the window', async (
   }
   t.ok(written < count, `the service stopped after ${written} lines`)
   t.equal(received, 263, 'the window plus one line')
-  while (!isOver(call)) {
-    owed -= 999
+  while (!hasEnded(call)) {
+    pendingBytes -= 999
     call.consumed(999)
     await tick()
   }
@@ -656,7 +663,7 @@ t.test('short lines count as 64 bytes, and the end of a stream needs no window',
   const backend = await openRawBackend(t, { onRequest: (connection) => connection.send(reply) })
   const { caller } = openCaller(t, backend.port)
   const call = send(caller, { stream: true })
-  await until(() => call.events.length === 4097)
+  await waitUntil(() => call.events.length === 4097)
   await tick()
   t.equal(call.events.length, 4097, 'start and 4096 bodies')
   call.consumed(1)
@@ -668,24 +675,24 @@ t.test('a program can consume or cancel within a data event', async (t) => {
   for (const reply of replies) {
     const backend = await openRawBackend(t, { onRequest: (connection) => connection.send(reply) })
     const { caller } = openCaller(t, backend.port)
-    const greedy = new RecordedCall({ stream: true })
+    const fastReader = new RecordedCall({ stream: true })
     let depth = 0
-    greedy.onEvent = () => {
+    fastReader.onEvent = () => {
       t.equal(++depth, 1, 'no nested events')
-      greedy.consumed(1_000_000)
+      fastReader.consumed(1_000_000)
       depth--
     }
-    caller.call(greedy)
-    t.strictSame(await settle(greedy), ['start ""', 'data 1', 'data 2', 'data 3', 'end'])
+    caller.call(fastReader)
+    t.strictSame(await settle(fastReader), ['start ""', 'data 1', 'data 2', 'data 3', 'end'])
     for (const last of ['start', 'data 1', 'data 2', 'data 3']) {
-      const quitter = new RecordedCall({ stream: true })
-      quitter.onEvent = (event) => {
-        if (event.startsWith(last)) quitter.cancel()
+      const cancelledCall = new RecordedCall({ stream: true })
+      cancelledCall.onEvent = (event) => {
+        if (event.startsWith(last)) cancelledCall.cancel()
       }
-      caller.call(quitter)
-      await until(() => caller.pending === 0)
+      caller.call(cancelledCall)
+      await waitUntil(() => caller.pending === 0)
       await tick()
-      t.ok(quitter.events.at(-1)!.startsWith(last))
+      t.ok(cancelledCall.events.at(-1)!.startsWith(last))
     }
     if (reply === replies[1])
       t.equal(backend.connections.length, 1, 'after a complete response, the connection stays open')
@@ -699,7 +706,7 @@ t.test('consuming more than was received does not enlarge the window', async (t)
   const call = new RecordedCall({ stream: true })
   call.onStart = () => call.consumed(10_000_000)
   caller.call(call)
-  await until(() => call.events.length === 4096)
+  await waitUntil(() => call.events.length === 4096)
   for (let i = 0; i < 10; i++) await tick()
   t.equal(call.events.length, 4096)
 })
@@ -745,7 +752,7 @@ t.test('the sent timeout is the time left after queueing', async (t) => {
   await connection.request()
   send(caller, { timeoutMs: 5000 })
   const startMs = performance.now()
-  await until(() => performance.now() - startMs > 100)
+  await waitUntil(() => performance.now() - startMs > 100)
   connection.reply('ok')
   await connection.request(2)
   const remaining = Number(/mx-timeout: (\d+)\r\n/.exec(connection.text)![1])
@@ -755,9 +762,9 @@ t.test('the sent timeout is the time left after queueing', async (t) => {
 t.test('connection failures, a full pool and timeouts are distinguished by kind', async (t) => {
   const closed = await openRawBackend(t)
   closed.close()
-  const refused = send(openCaller(t, closed.port).caller)
-  await settle(refused)
-  t.equal(refused.lost?.kind, 'connect')
+  const rejected = send(openCaller(t, closed.port).caller)
+  await settle(rejected)
+  t.equal(rejected.lost?.kind, 'connect')
 
   const backend = await openRawBackend(t)
   const { caller, pool } = openCaller(t, backend.port, { maxConnections: 1, maxWaiting: 0 })

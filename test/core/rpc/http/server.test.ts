@@ -7,7 +7,7 @@ import { createUwsListener } from '../../../../core/listener/uws/listener.ts'
 import type { Dispatch, IncomingCall } from '../../../../core/rpc/call.ts'
 import { deadlines } from '../../../../core/rpc/deadlines.ts'
 import { servePlain } from '../../../../core/rpc/http/server.ts'
-import { tick, until } from '../../../fixtures/raw-backend.ts'
+import { tick, waitUntil } from '../../../fixtures/raw-backend.ts'
 import { RawClient, splitReplies, statusCodes } from '../../../fixtures/raw-client.ts'
 import { createTracker } from '../../../fixtures/rpc.ts'
 
@@ -73,10 +73,10 @@ const echo: Dispatch = (call) => call.reply('', call.body)
 
 for (const name of Object.keys(LISTENERS) as Name[]) {
   t.test(`${name}: POST / is a call with a 200 response`, async (t) => {
-    let seen: Partial<IncomingCall> = {}
+    let received: Partial<IncomingCall> = {}
     const { sendRequest } = await open(t, name, (call) => {
       const { service, endpoint, metadata, timeoutMs, stream, more } = call
-      seen = { service, endpoint, metadata, timeoutMs, stream, more }
+      received = { service, endpoint, metadata, timeoutMs, stream, more }
       call.reply('x-reply: 1\r\nx-reply: 2\r\n', `{"got":${Buffer.from(call.body)}}`)
     })
     const { status, headers, body } = await sendRequest('{"name":"John"}', {
@@ -91,7 +91,7 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
     t.equal(body, '{"got":{"name":"John"}}')
     t.equal(headers['content-type'], 'application/json')
     t.equal(headers['x-reply'], '1, 2')
-    t.strictSame(seen, {
+    t.strictSame(received, {
       service: 'helloworld',
       endpoint: 'Helloworld.Call',
       metadata:
@@ -144,28 +144,28 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
   t.test(`${name}: bodies are read with a length, chunked, byte by byte and empty`, async (t) => {
     const { connect } = await open(t, name, (call) => call.reply('', `<${Buffer.from(call.body)}>`))
     const client = connect()
-    const bodyOf = async (nth: number) => (await client.replies(nth)).at(-1)!.split('\r\n\r\n')[1]
+    const getBody = async (nth: number) => (await client.replies(nth)).at(-1)!.split('\r\n\r\n')[1]
     client.send(toRequest('abc'))
-    t.equal(await bodyOf(1), '<abc>')
+    t.equal(await getBody(1), '<abc>')
     for (const byte of toRequest('byte by byte')) {
       client.send(byte)
       await tick()
     }
-    t.equal(await bodyOf(2), '<byte by byte>')
+    t.equal(await getBody(2), '<byte by byte>')
     client.send(toRequest(''))
-    t.equal(await bodyOf(3), '<>')
+    t.equal(await getBody(3), '<>')
     const names = 'Mx-Service: a\r\nMx-Endpoint: B.C\r\n'
     const head = `POST / HTTP/1.1\r\nHost: a\r\n${names}Transfer-Encoding: chunked\r\n\r\n`
     client.send(`${head}1\r\na\r\n`)
     await tick()
     client.send('3\r\nbcd\r\n0\r\n\r\n')
-    t.match(await bodyOf(4), '<abcd>')
+    t.match(await getBody(4), '<abcd>')
     const other = connect().send(`${head}0\r\n\r\n`)
     t.match((await other.replies(1))[0], '\r\n\r\n<>')
     const expecting = connect().send(toRequest('', 'Expect: 100-continue').replace(': 0', ': 2'))
-    await expecting.until(({ text }) => text.includes('HTTP/1.1 100 Continue\r\n'))
+    await expecting.waitUntil(({ text }) => text.includes('HTTP/1.1 100 Continue\r\n'))
     expecting.send('ok')
-    await expecting.until(({ text }) => text.endsWith('<ok>'))
+    await expecting.waitUntil(({ text }) => text.endsWith('<ok>'))
   })
 
   t.test(
@@ -271,8 +271,8 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
   t.test(`${name}: rejects a malformed request with 400 and closes the connection`, async (t) => {
     const { dispatch, calls } = createTracker()
     const { connect } = await open(t, name, dispatch)
-    const odd = toRequest('').replace('POST /', 'POST /%00')
-    const { text } = await connect().send(odd).ended()
+    const invalidRequest = toRequest('').replace('POST /', 'POST /%00')
+    const { text } = await connect().send(invalidRequest).ended()
     t.match(text, /^HTTP\/1\.1 400 /)
     t.match(text, '"Detail":"the path must not contain %00, %5C or a malformed escape"')
     t.strictSame(calls, [])
@@ -290,7 +290,7 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
       client.send('100000\r\n').send(piece).send('\r\n')
       await tick()
     }
-    await client.until(({ text }) => text.includes('\r\n\r\n'))
+    await client.waitUntil(({ text }) => text.includes('\r\n\r\n'))
     t.match(client.text, /^HTTP\/1\.1 413 /)
     t.strictSame(calls, [])
   })
@@ -329,7 +329,7 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
     const { dispatch, calls, events } = createTracker()
     const { connect } = await open(t, name, dispatch)
     const client = connect().send(toRequest('{}'))
-    await until(() => calls.length === 1)
+    await waitUntil(() => calls.length === 1)
     const [call] = calls as [IncomingCall]
     call.start('x-a: 1\r\ncontent-type: application/json\r\nconnection: close\r\n')
     t.throws(() => call.start(''), { message: 'the stream has already started' })
@@ -338,7 +338,7 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
     for (const [i, body] of bodies.entries()) {
       t.ok(call.sendData(body))
       const line = expected[i]
-      if (line !== undefined) await client.until(({ text }) => text.includes(`${line}\n`))
+      if (line !== undefined) await client.waitUntil(({ text }) => text.includes(`${line}\n`))
     }
     t.match(client.text, /^HTTP\/1\.1 200 OK\r\n/)
     t.match(client.text, /\r\nx-a: 1\r\n/i)
@@ -347,16 +347,16 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
     t.throws(() => call.reply('', 'a'), { message: 'end a stream with endData or fail' })
     t.throws(() => call.sendData(Buffer.alloc(MAX_BYTES + 1)), RangeError)
     call.endData()
-    await client.until(({ text }) => text.endsWith('\r\n0\r\n\r\n'))
+    await client.waitUntil(({ text }) => text.endsWith('\r\n0\r\n\r\n'))
     t.ok(call.isSettled)
     t.ok(call.sendData('late'), 'discarded')
     t.equal(client.text.split('\n').filter((line) => /^[{"]/.test(line)).length, 3)
     t.strictSame(events, [[]])
     client.text = ''
     client.send(toRequest('{}'))
-    await until(() => calls.length === 2)
+    await waitUntil(() => calls.length === 2)
     calls[1]!.endData()
-    await client.until(({ text }) => text.endsWith('0\r\n\r\n'))
+    await client.waitUntil(({ text }) => text.endsWith('0\r\n\r\n'))
     t.match(client.text, /\r\ncontent-type: application\/x-ndjson\r\n/i, 'an empty stream')
   })
 
@@ -395,7 +395,7 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
       const { dispatch, calls, events } = createTracker()
       const { connect } = await open(t, name, dispatch)
       const client = connect().send(toRequest('{}'))
-      await until(() => calls.length === 1)
+      await waitUntil(() => calls.length === 1)
       client.socket.pause()
       const [call] = calls as [IncomingCall]
       const body = 'x'.repeat(64 * 1024)
@@ -411,11 +411,11 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
       t.notOk(call.sendData(body))
       t.strictSame(events, [[]])
       client.socket.resume()
-      await until(() => events[0]!.length === 1)
+      await waitUntil(() => events[0]!.length === 1)
       t.strictSame(events, [['credit']])
       t.ok(call.sendData('"last"'))
       call.endData()
-      await client.until(({ text }) => text.endsWith('\r\n0\r\n\r\n'))
+      await client.waitUntil(({ text }) => text.endsWith('\r\n0\r\n\r\n'))
       // A body may come in several chunks (RFC 9112 §7.1).
       const lines = client.text.replace(/\r\n[0-9a-f]+\r\n/g, '').split('\n')
       t.equal(lines.filter((line) => line === body).length, sent)
@@ -428,13 +428,13 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
     const { connect } = await open(t, name, dispatch)
     const [pending, streaming, sending] = [connect(), connect(), connect()]
     pending.send(toRequest('{}', 'Mx-Timeout: 60000'))
-    await until(() => calls.length === 1)
+    await waitUntil(() => calls.length === 1)
     streaming.send(toRequest('{}'))
-    await until(() => calls.length === 2)
+    await waitUntil(() => calls.length === 2)
     calls[1]!.sendData('1')
     sending.send(toRequest('{}').slice(0, -1))
     for (const client of [pending, streaming, sending]) client.destroy()
-    await until(() => events.every((reported) => reported.length === 1))
+    await waitUntil(() => events.every((reported) => reported.length === 1))
     t.strictSame(events, [['cancel cancel'], ['cancel cancel']])
     t.equal(deadlines.size, 0)
     for (const call of calls) {
@@ -450,14 +450,14 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
     const { dispatch, calls, events } = createTracker()
     const { connect } = await open(t, name, dispatch)
     const client = connect().send(toRequest('{}', 'Mx-Timeout: 300'))
-    await until(() => calls.length === 1)
+    await waitUntil(() => calls.length === 1)
     t.ok(calls[0]!.timeoutMs > 0 && calls[0]!.timeoutMs <= 300)
     t.equal(calls[0]!.body.length, 0, 'the request body is freed')
     calls[0]!.reply('', 'ok')
     await client.replies(1)
     client.destroy()
     const startMs = performance.now()
-    await until(() => performance.now() - startMs > 350)
+    await waitUntil(() => performance.now() - startMs > 350)
     t.strictSame(events, [[]])
     t.equal(deadlines.size, 0)
   })
@@ -471,13 +471,13 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
     t.match(reply, '{"Id":"helloworld","Code":408,"Detail":"no response within 30 ms"')
     t.strictSame(events, [['cancel timeout']])
     const streaming = connect().send(toRequest('{}', 'Mx-Timeout: 30'))
-    await until(() => calls.length === 2)
+    await waitUntil(() => calls.length === 2)
     calls[1]!.sendData('1')
-    await streaming.until(({ text }) => text.endsWith('0\r\n\r\n'))
+    await streaming.waitUntil(({ text }) => text.endsWith('0\r\n\r\n'))
     t.match(streaming.text, /1\n.*\{"error":\{"Id":"helloworld","Code":408,.*\}\}\n/s)
     t.strictSame(events[1], ['cancel timeout'])
     const slow = connect().send(toRequest('{}', 'Mx-Timeout: 30').slice(0, -1))
-    await slow.until(({ text }) => statusCodes(text).includes(408))
+    await slow.waitUntil(({ text }) => statusCodes(text).includes(408))
     t.equal(calls.length, 2, 'an incomplete request is not dispatched')
     t.equal(deadlines.size, 0)
   })
@@ -486,7 +486,7 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
     const { dispatch, calls } = createTracker()
     const { connect } = await open(t, name, dispatch)
     const client = connect().send(toRequest('{}', `Mx-Timeout: ${'9'.repeat(100)}`))
-    await until(() => calls.length === 1)
+    await waitUntil(() => calls.length === 1)
     const { timeoutMs } = calls[0]!
     // Reading the request took part of the timeout.
     t.ok(timeoutMs <= 0xffff_ffff && timeoutMs > 0xffff_ffff - 10_000, `${timeoutMs} ms`)

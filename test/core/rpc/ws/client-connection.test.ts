@@ -3,7 +3,7 @@ import type { OutgoingCall } from '../../../../core/rpc/call.ts'
 import { deadlines } from '../../../../core/rpc/deadlines.ts'
 import { ClientConnection } from '../../../../core/rpc/ws/client-connection.ts'
 import { STREAM_ID_MAX } from '../../../../core/rpc/ws/frames.ts'
-import { tick, until } from '../../../fixtures/raw-backend.ts'
+import { tick, waitUntil } from '../../../fixtures/raw-backend.ts'
 import {
   decodeFrames,
   fromHex,
@@ -216,7 +216,7 @@ t.test(
     const start = performance.now()
     const one = await call({ timeoutMs: 40 })
     t.equal(socket.takeFrames()[0]!.timeoutMs, 40)
-    await until(() => one.events.length > 0)
+    await waitUntil(() => one.events.length > 0)
     t.ok(performance.now() - start >= 30)
     t.match(one.lost, { kind: 'timeout', detail: 'no response within 40 ms' })
     await tick()

@@ -103,13 +103,13 @@ t.test('more than 256 KiB are sent immediately', async (t) => {
 t.test('a payload over the limit is not written', async (t) => {
   for (const fill of ['x', 'ö', '😀']) {
     const { socket, writer } = createWriter(10_000)
-    const most = fill.repeat(10_000 / Buffer.byteLength(fill))
-    t.equal(writer.data(1, most), 10_000)
-    t.equal(writer.data(1, `${most}x`), -1)
-    t.equal(writer.data(1, Buffer.from(`${most}x`)), -1)
-    t.equal(writer.fail(1, `${most}x`), false)
-    t.equal(writer.reply(1, 0, '', most), false)
-    const parts = { service: 's', endpoint: 'e', metadata: 'a: b\r\n', body: most, ascii: false }
+    const longest = fill.repeat(10_000 / Buffer.byteLength(fill))
+    t.equal(writer.data(1, longest), 10_000)
+    t.equal(writer.data(1, `${longest}x`), -1)
+    t.equal(writer.data(1, Buffer.from(`${longest}x`)), -1)
+    t.equal(writer.fail(1, `${longest}x`), false)
+    t.equal(writer.reply(1, 0, '', longest), false)
+    const parts = { service: 's', endpoint: 'e', metadata: 'a: b\r\n', body: longest, ascii: false }
     t.equal(writer.call(1, 0, 0, parts), false)
     writer.flush()
     t.equal(socket.takeFrames().length, 1, `${fill}: no part of an oversized frame`)

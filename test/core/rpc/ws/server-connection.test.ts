@@ -6,7 +6,7 @@ import type { Dispatch } from '../../../../core/rpc/call.ts'
 import { deadlines } from '../../../../core/rpc/deadlines.ts'
 import { WS_MESSAGE_MAX_BYTES } from '../../../../core/rpc/ws/frames.ts'
 import { ServerConnection, type ServerLimits } from '../../../../core/rpc/ws/server-connection.ts'
-import { tick, until } from '../../../fixtures/raw-backend.ts'
+import { tick, waitUntil } from '../../../fixtures/raw-backend.ts'
 import {
   createTracker,
   decodeFrames,
@@ -285,7 +285,7 @@ t.test('an expired deadline fails the call with 408 and cancels it', async (t) =
   const { socket, connection, receive, calls, events } = open()
   receive(call(1, { timeoutMs: 30 }))
   const start = performance.now()
-  await until(() => events[0]!.length > 0)
+  await waitUntil(() => events[0]!.length > 0)
   t.ok(performance.now() - start >= 25)
   t.strictSame(events[0], ['cancel timeout'])
   t.ok(calls[0]!.isSettled)
@@ -309,7 +309,7 @@ t.test('errors and timeouts of a non-repeatable call are marked as such', async 
   })
   receive(`${call(1, { timeoutMs: 5 })}${call(2)}`)
   calls[1]!.fail(new GatewayError('s', 500, 'half done'))
-  await until(() => events[0]!.length > 0)
+  await waitUntil(() => events[0]!.length > 0)
   await tick()
   t.match(socket.takeFrames(), [
     { stream: 2, body: /"Code":500,.*"Repeat":false/ },
@@ -612,7 +612,7 @@ t.test('timeout errors count as pending data', async (t) => {
   socket.slow = true
   const service = 's'.repeat(3000)
   for (let id = 1; id <= 2000; id++) receive(call(id, { service, timeoutMs: 5 }))
-  await until(() => socket.closed !== undefined)
+  await waitUntil(() => socket.closed !== undefined)
   t.ok(socket.paused)
   t.equal(socket.closed?.code, 1006)
 })

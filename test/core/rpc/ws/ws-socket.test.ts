@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import { WebSocket, WebSocketServer } from 'ws'
 import { WsSocket } from '../../../../core/rpc/ws/ws-socket.ts'
-import { tick, until } from '../../../fixtures/raw-backend.ts'
+import { tick, waitUntil } from '../../../fixtures/raw-backend.ts'
 
 /** Opens both ends of a WebSocket, which record their events. */
 async function openPair(t: Test) {
@@ -46,7 +46,7 @@ t.test('messages are sent unchanged even if their memory is reused after send', 
     server.end.send(memory.subarray(0, length))
   }
   memory.fill(0)
-  await until(() => server.messages.length === 20 && client.messages.length === 20)
+  await waitUntil(() => server.messages.length === 20 && client.messages.length === 20)
   for (const { messages, received } of [server, client]) {
     t.equal(received.bytes, 10 * 50 + 10 * 100_000)
     for (const [i, message] of messages.entries()) {
@@ -59,7 +59,7 @@ t.test('messages are sent unchanged even if their memory is reused after send', 
 t.test('text messages are distinguished from binary ones', async (t) => {
   const [client, server] = await openPair(t)
   client.socket.send('hello')
-  await until(() => server.messages.length > 0)
+  await waitUntil(() => server.messages.length > 0)
   t.strictSame(server.messages, ['text hello'])
 })
 
@@ -74,11 +74,11 @@ t.test('send returns false while the peer is slow, and onDrain follows', async (
   t.equal(client.end.send(piece), false, 'still slow')
   t.strictSame(client.events, [])
   server.end.resume()
-  await until(() => client.events.length > 0)
+  await waitUntil(() => client.events.length > 0)
   t.strictSame(client.events, ['drain'])
   t.ok(client.end.bufferedBytes <= 256 * 1024)
   t.equal(client.end.send(Buffer.from('x')), true)
-  await until(() => server.messages.length === pieces + 3 - 1)
+  await waitUntil(() => server.messages.length === pieces + 3 - 1)
   t.equal(server.received.bytes, (pieces + 1) * piece.length + 1)
 })
 
@@ -87,7 +87,7 @@ t.test('both ends receive the close, even while paused', async (t) => {
   client.end.pause()
   server.end.send(Buffer.from('last'))
   client.end.close(1002, 'wrong')
-  await until(() => client.events.length > 0 && server.events.length > 0)
+  await waitUntil(() => client.events.length > 0 && server.events.length > 0)
   t.strictSame(server.events, ['close 1002 wrong'])
   t.strictSame(client.events, ['close 1002 wrong'])
   t.doesNotThrow(() => client.end.send(Buffer.from('x')))
@@ -97,7 +97,7 @@ t.test('both ends receive the close, even while paused', async (t) => {
 t.test('both ends of a terminated connection receive close 1006', async (t) => {
   const [client, server] = await openPair(t)
   client.end.terminate()
-  await until(() => client.events.length > 0 && server.events.length > 0)
+  await waitUntil(() => client.events.length > 0 && server.events.length > 0)
   t.match(server.events, [/^close 1006/])
   t.match(client.events, [/^close 1006/])
 })
@@ -107,6 +107,6 @@ t.test('the close reason is the error of the WebSocket library', async (t) => {
   // A frame with a reserved opcode.
   const tcp = (client.socket as unknown as { _socket: NodeJS.WritableStream })._socket
   tcp.write(Buffer.from([0x83, 0x80, 0, 0, 0, 0]))
-  await until(() => server.events.length > 0)
+  await waitUntil(() => server.events.length > 0)
   t.match(server.events, [/^close 1006 Invalid WebSocket frame: invalid opcode 3/])
 })

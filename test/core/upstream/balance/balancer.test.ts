@@ -94,7 +94,7 @@ t.test('picking allocates no memory', async (t) => {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as (options: { type: 'minor' }) => void
   const hashOf = { from: 'cookie', name: 'sid' } as const
-  const ways: readonly BalanceOptions[] = [
+  const policies: readonly BalanceOptions[] = [
     { kind: 'round-robin' },
     { kind: 'random' },
     { kind: 'p2c' },
@@ -104,7 +104,7 @@ t.test('picking allocates no memory', async (t) => {
   ]
   const exchange = new TestExchange({ headers: { cookie: 'a=b; sid=0123456789abcdef' } })
   const rounds = 20_000
-  for (const balance of ways) {
+  for (const balance of policies) {
     const upstream = makeUpstream([1, 2, 3], { balance })
     const measure = (): number => {
       collect({ type: 'minor' })
@@ -149,8 +149,8 @@ t.test('ewma avoids a node whose requests fail immediately', async (t) => {
     balance: { kind: 'ewma' },
     policies: { ...DEFAULT_POLICIES, outlier },
   })
-  const [bad, good] = upstream.nodes as [UpstreamNode, UpstreamNode]
-  upstream.responded(good, 200, 50, { routeName: '' })
+  const [bad, healthy] = upstream.nodes as [UpstreamNode, UpstreamNode]
+  upstream.responded(healthy, 200, 50, { routeName: '' })
   upstream.responded(bad, 500, 1, { routeName: '' })
-  for (let i = 0; i < 20; i++) t.equal(upstream.pick(x), good)
+  for (let i = 0; i < 20; i++) t.equal(upstream.pick(x), healthy)
 })

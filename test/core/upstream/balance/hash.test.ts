@@ -27,10 +27,10 @@ t.test('when a node is ejected, only its keys move', async () => {
     fc.property(
       fc.array(fc.integer({ min: 1, max: 20 }), { minLength: 3, maxLength: 8 }),
       fc.nat(),
-      (weights, which) => {
+      (weights, index) => {
         const upstream = makeUpstream(weights, { balance: byPath })
         const before = paths.map((x) => upstream.pick(x))
-        const removed = upstream.nodes[which % weights.length]!
+        const removed = upstream.nodes[index % weights.length]!
         upstream.failed(removed, 'connect')
         const after = paths.map((x) => upstream.pick(x))
         return before.every((node, i) =>
@@ -57,9 +57,9 @@ t.test('when the node returns, its keys return', async (t) => {
 t.test('the second choice of a key is stable and spread over the other nodes', async (t) => {
   const upstream = makeUpstream([1, 1, 1, 1], { balance: byPath })
   const [tried] = upstream.nodes
-  const mine = paths.filter((x) => upstream.pick(x) === tried)
-  const second = mine.map((x) => upstream.pick(x, tried))
-  t.ok(mine.every((x, i) => upstream.pick(x, tried) === second[i]))
+  const selected = paths.filter((x) => upstream.pick(x) === tried)
+  const second = selected.map((x) => upstream.pick(x, tried))
+  t.ok(selected.every((x, i) => upstream.pick(x, tried) === second[i]))
   t.equal(new Set(second).size, 3)
 })
 

@@ -53,12 +53,16 @@ t.test(
   async (t) => {
     let now = 0
     const upstream = makeUpstream([1, 1], { balance: sticky, nowMs: () => now })
-    const [down, up] = upstream.nodes as [UpstreamNode, UpstreamNode]
+    const [unhealthy, up] = upstream.nodes as [UpstreamNode, UpstreamNode]
     const bound = answering(upstream.replyCookie?.(new TestExchange(), up))
-    upstream.failed(down, 'connect')
+    upstream.failed(unhealthy, 'connect')
     now = 30_000
     t.equal(upstream.pick(bound), up)
-    t.equal(upstream.pick(new TestExchange()), down, 'the request of a new client is the trial')
+    t.equal(
+      upstream.pick(new TestExchange()),
+      unhealthy,
+      'the request of a new client is the trial',
+    )
   },
 )
 
@@ -86,27 +90,27 @@ t.test('an invalid cookie is treated like no cookie', async (t) => {
 })
 
 t.test('services have different cookie names, unless a name is configured', async (t) => {
-  const nameOf = (service: string, cookie?: string): string => {
+  const getName = (service: string, cookie?: string): string => {
     const upstream = makeUpstream([1], {
       balance: { kind: 'p2c', sticky: cookie === undefined ? {} : { cookie } },
       name: service,
     })
     return upstream.replyCookie!(new TestExchange(), upstream.nodes[0]!)!.split('=')[0]!
   }
-  t.not(nameOf('a'), nameOf('b'))
-  t.equal(nameOf('a'), nameOf('a'))
-  t.equal(nameOf('a', 'sid'), 'sid')
+  t.not(getName('a'), getName('b'))
+  t.equal(getName('a'), getName('a'))
+  t.equal(getName('a', 'sid'), 'sid')
 })
 
 t.test('the cookie value depends on the secret', async (t) => {
-  const cookieOf = (secret?: string): string | undefined => {
+  const getCookie = (secret?: string): string | undefined => {
     const options = secret === undefined ? { cookie: 'n' } : { cookie: 'n', secret }
     const upstream = makeUpstream([1], { balance: { kind: 'random', sticky: options } })
     return upstream.replyCookie?.(new TestExchange(), upstream.nodes[0]!)
   }
-  t.not(cookieOf('one'), cookieOf())
-  t.not(cookieOf('one'), cookieOf('two'))
-  t.equal(cookieOf('one'), cookieOf('one'), 'equal in every gateway with the same secret')
+  t.not(getCookie('one'), getCookie())
+  t.not(getCookie('one'), getCookie('two'))
+  t.equal(getCookie('one'), getCookie('one'), 'equal in every gateway with the same secret')
 })
 
 t.test('without sticky balancing no cookie is set', async (t) => {

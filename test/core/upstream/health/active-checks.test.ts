@@ -13,7 +13,7 @@ import type { CheckHandlers } from '../../../../core/upstream/health/shared-chec
 import type { UpstreamNode } from '../../../../core/upstream/node/upstream-node.ts'
 import { DEFAULT_POLICIES } from '../../../../core/upstream/policies/policies.ts'
 import { Upstream } from '../../../../core/upstream/upstream.ts'
-import { until } from '../../../fixtures/raw-backend.ts'
+import { waitUntil } from '../../../fixtures/raw-backend.ts'
 import { createTestPool } from '../../../fixtures/rpc-proxy.ts'
 import { createService } from '../../../fixtures/sdk-services.ts'
 import { makeNode, makeService } from '../../../fixtures/services.ts'
@@ -65,11 +65,11 @@ t.test(
       response.writeHead(url === '/healthz?a=1' && method === 'GET' ? status : 404).end()
     })
     const { node, events } = watch(t, port, { path: '/healthz?a=1' })
-    await until(() => events.length === 1)
+    await waitUntil(() => events.length === 1)
     t.strictSame([events[0], node.isUnhealthy], ['status 503, expected 200-399', true])
     t.equal(seen.length, 3)
     status = 302
-    await until(() => events.length === 2)
+    await waitUntil(() => events.length === 2)
     t.strictSame([events[1], node.isUnhealthy], ['healthy', false])
     t.equal(seen.filter((each) => each === 302).length, 2)
   },
@@ -86,7 +86,7 @@ t.test('http: checks status and body on the configured port', async (t) => {
   const options = { port, body: '{"a":1}', fails: 1 }
   const passing = watch(t, 1, { ...options, expect: [[204, 204]] })
   const failing = watch(t, 1, { ...options, expect: [[200, 203]] })
-  await until(() => failing.events.length === 1 && requests.length > 4)
+  await waitUntil(() => failing.events.length === 1 && requests.length > 4)
   t.strictSame([failing.events[0], passing.events], ['status 204, expected 200-203', []])
   t.equal(requests[0], 'POST 127.0.0.1:1 {"a":1}')
 })
@@ -104,7 +104,7 @@ t.test('http: a node that is silent, closed or not HTTP is unhealthy', async (t)
   ] as const
   for (const [port, reason] of rows) {
     const { events } = watch(t, port, { fails: 1, timeoutMs: 50 })
-    await until(() => events.length === 1)
+    await waitUntil(() => events.length === 1)
     t.match(events[0], reason)
   }
 })
@@ -117,7 +117,7 @@ t.test('tcp: an accepted connection suffices', async (t) => {
   })
   const open = watch(t, await listen(t, server), { type: 'tcp', fails: 1 })
   const closed = watch(t, 1, { type: 'tcp', fails: 1 })
-  await until(() => closed.events.length === 1 && connections > 2)
+  await waitUntil(() => closed.events.length === 1 && connections > 2)
   t.match(closed.events[0], 'ECONNREFUSED')
   t.strictSame(open.events, [])
 })
@@ -135,14 +135,14 @@ t.test('grpc: the response must be SERVING', async (t) => {
   })
   const options = { type: 'grpc', path: 'shop.Cart', fails: 1, passes: 1 } as const
   const { events } = watch(t, await listen(t, server), options, 'grpc')
-  await until(() => requests.length > 2)
+  await waitUntil(() => requests.length > 2)
   t.strictSame(events, [])
   t.equal(requests[0], '/grpc.health.v1.Health/Check shop.Cart')
   reply = [0x08, 0x02]
-  await until(() => events.length === 1)
+  await waitUntil(() => events.length === 1)
   t.equal(events[0], 'status is not SERVING')
   const closed = watch(t, 1, options, 'grpc')
-  await until(() => closed.events.length === 1)
+  await waitUntil(() => closed.events.length === 1)
   t.match(closed.events[0], 'ECONNREFUSED')
 })
 
@@ -152,7 +152,7 @@ t.test('mx: sends the call Debug.Health', async (t) => {
   const port = Number(service.address!.split(':').at(-1))
   const { node, events } = watch(t, port, { type: 'mx', fails: 1, passes: 1 }, 'mx')
   await service.stop()
-  await until(() => events.length === 1)
+  await waitUntil(() => events.length === 1)
   t.ok(node.isUnhealthy)
 })
 
@@ -163,7 +163,7 @@ t.test('closed checks leave the node healthy', async (t) => {
   const [node] = upstream.nodes as [UpstreamNode]
   const checks = new ActiveChecks({ ...DEFAULT_HEALTH, ...FAST, fails: 1 }, () => {})
   checks.update([node])
-  await until(() => node.isUnhealthy)
+  await waitUntil(() => node.isUnhealthy)
   checks.close()
   t.notOk(node.isUnhealthy)
 })
@@ -180,10 +180,10 @@ t.test('an unhealthy node is not picked while another is healthy', async (t) => 
   t.teardown(() => upstream.close())
   const picked = () => new Set(Array.from({ length: 9 }, () => upstream.pick(undefined)?.port))
   upstream.update([makeService('greeter', [`127.0.0.1:${port}`, '127.0.0.1:1'])])
-  await until(() => changes.length === 1)
+  await waitUntil(() => changes.length === 1)
   t.same(picked(), new Set([port]))
   upstream.update([makeService('greeter', ['127.0.0.1:1', '127.0.0.1:2'])])
-  await until(() => changes.length === 2)
+  await waitUntil(() => changes.length === 2)
   t.same(picked(), new Set([1, 2]), 'below the panic threshold')
 })
 
@@ -222,7 +222,7 @@ t.test(
     handlers!.receive('late')
     t.same([events, node.isUnhealthy, requests], [['late'], true, 0])
     handlers!.lead()
-    await until(() => published.length === 1)
+    await waitUntil(() => published.length === 1)
     t.same([events, published, node.isUnhealthy], [['late', 'healthy'], [''], false])
     t.ok(requests >= DEFAULT_HEALTH.passes)
     checks.close()
@@ -249,7 +249,7 @@ t.test('more nodes than milliseconds in the interval are checked less often', as
   const startMs = performance.now()
   upstream.update([makeService('greeter', nodes)])
   t.equal(checkLoad.nodes, 400)
-  await until(() => changes === 400)
+  await waitUntil(() => changes === 400)
   t.ok(performance.now() - startMs > 200, 'not within unhealthy_interval')
   upstream.update([makeService('greeter', nodes.slice(0, 2))])
   t.equal(checkLoad.nodes, 2)

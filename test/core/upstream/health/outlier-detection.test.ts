@@ -12,7 +12,7 @@ import { makeUpstream } from '../../../fixtures/services.ts'
 
 const SECOND = 1000
 /** One failure ejects a node. */
-const EAGER = { consecutiveGatewayErrors: 1 }
+const FIRST_FAILURE = { consecutiveGatewayErrors: 1 }
 
 /** Outlier detector over `count` nodes with the log of its events. */
 function watchNodes(
@@ -63,7 +63,7 @@ t.test('any number of unreachable nodes is ejected, except the last one', async 
 })
 
 t.test('unreachable nodes do not count towards the limit of ejected nodes', async (t) => {
-  const { health, nodes } = watchNodes(4, EAGER)
+  const { health, nodes } = watchNodes(4, FIRST_FAILURE)
   health.failed(nodes[0]!, 'connect', 0)
   health.failed(nodes[1]!, 'reset', 0)
   t.ok(health.failed(nodes[2]!, 'reset', 0), 'two of four')
@@ -97,22 +97,22 @@ t.test('without limits no node is ejected', async (t) => {
 
 t.test('five 5xx responses eject a node once another node serves the route', async (t) => {
   const { health, nodes } = watchNodes(2)
-  const [bad, good] = nodes as [UpstreamNode, UpstreamNode]
+  const [bad, healthy] = nodes as [UpstreamNode, UpstreamNode]
   for (let i = 0; i < 9; i++) t.notOk(health.failed(bad, 500, 0, '/a'), 'all nodes may fail')
-  t.notOk(health.succeeded(good, 0, '/b'), 'another route')
-  t.ok(health.succeeded(good, 0, '/a'))
-  t.same(health.usable, [good])
+  t.notOk(health.succeeded(healthy, 0, '/b'), 'another route')
+  t.ok(health.succeeded(healthy, 0, '/a'))
+  t.same(health.usable, [healthy])
 })
 
 t.test('5xx responses after the success of another node eject at the fifth', async (t) => {
   const { health, nodes } = watchNodes(2)
-  const [bad, good] = nodes as [UpstreamNode, UpstreamNode]
+  const [bad, healthy] = nodes as [UpstreamNode, UpstreamNode]
   for (let i = 0; i < 4; i++) {
     t.notOk(health.failed(bad, 500, 0, '/a'))
-    t.notOk(health.succeeded(good, 0, '/a'))
+    t.notOk(health.succeeded(healthy, 0, '/a'))
   }
   t.ok(health.failed(bad, 500, 0, '/a'))
-  t.same(health.usable, [good])
+  t.same(health.usable, [healthy])
 })
 
 t.test(
@@ -136,10 +136,10 @@ t.test(
   'one failing route does not eject a node that serves others, but two failing routes do',
   async (t) => {
     const { health, nodes } = watchNodes(2)
-    const [bad, good] = nodes as [UpstreamNode, UpstreamNode]
+    const [bad, healthy] = nodes as [UpstreamNode, UpstreamNode]
     const serve = (failing: readonly string[]): boolean[] =>
       ['/a', '/b', '/c'].map((route) => {
-        health.succeeded(good, 0, route)
+        health.succeeded(healthy, 0, route)
         return failing.includes(route)
           ? health.failed(bad, 500, 0, route)
           : health.succeeded(bad, 0, route)
@@ -147,15 +147,15 @@ t.test(
     for (let i = 0; i < 20; i++) t.notOk(serve(['/a']).includes(true))
     for (let i = 0; i < 4; i++) t.notOk(serve(['/a', '/b']).includes(true))
     t.ok(serve(['/a', '/b']).includes(true))
-    t.same(health.usable, [good])
+    t.same(health.usable, [healthy])
   },
 )
 
 t.test('late responses eject a node only if another node serves the route', async (t) => {
   const { health, nodes } = watchNodes(2)
-  const [late, good] = nodes as [UpstreamNode, UpstreamNode]
+  const [late, healthy] = nodes as [UpstreamNode, UpstreamNode]
   for (let i = 0; i < 9; i++) t.notOk(health.failed(late, 'gateway', 0, '/report'))
-  t.ok(health.succeeded(good, 0, '/report'))
+  t.ok(health.succeeded(healthy, 0, '/report'))
 })
 
 t.test('nodes that get different requests are not compared by failures and latency', async (t) => {
@@ -167,7 +167,7 @@ t.test('nodes that get different requests are not compared by failures and laten
 })
 
 t.test('without limits, a new list readmits ejected nodes', async (t) => {
-  const { health, nodes } = watchNodes(2, EAGER)
+  const { health, nodes } = watchNodes(2, FIRST_FAILURE)
   health.failed(nodes[0]!, 'reset', 0)
   health.options = { ...health.options, consecutive5xx: 0, consecutiveGatewayErrors: 0 }
   health.update(nodes)
@@ -216,7 +216,7 @@ t.test(
 )
 
 t.test('a node is ejected for 10 s, doubled with every failed trial up to 5 min', async (t) => {
-  const { health, nodes, events } = watchNodes(2, EAGER)
+  const { health, nodes, events } = watchNodes(2, FIRST_FAILURE)
   const [node] = nodes as [UpstreamNode]
   let now = 0
   health.failed(node, 'reset', now)
@@ -230,7 +230,7 @@ t.test('a node is ejected for 10 s, doubled with every failed trial up to 5 min'
 })
 
 t.test('after the ejection time a single request tries the node', async (t) => {
-  const { health, nodes } = watchNodes(2, EAGER)
+  const { health, nodes } = watchNodes(2, FIRST_FAILURE)
   const [node] = nodes as [UpstreamNode]
   health.failed(node, 'reset', 0)
   t.equal(health.takeTrial(10 * SECOND, undefined), node)
@@ -242,7 +242,7 @@ t.test('after the ejection time a single request tries the node', async (t) => {
 })
 
 t.test('a successful trial resets ejection time and failure count', async (t) => {
-  const { health, nodes, events } = watchNodes(2, EAGER)
+  const { health, nodes, events } = watchNodes(2, FIRST_FAILURE)
   const [node] = nodes as [UpstreamNode]
   health.failed(node, 'reset', 0)
   health.takeTrial(10 * SECOND, undefined)
@@ -259,7 +259,7 @@ t.test('a successful trial resets ejection time and failure count', async (t) =>
 })
 
 t.test('a trial without a result is followed by another after 10 s', async (t) => {
-  const { health, nodes } = watchNodes(2, EAGER)
+  const { health, nodes } = watchNodes(2, FIRST_FAILURE)
   health.failed(nodes[0]!, 'reset', 0)
   t.equal(health.takeTrial(10 * SECOND, undefined), nodes[0])
   t.equal(health.takeTrial(19 * SECOND, undefined), undefined)
@@ -267,14 +267,14 @@ t.test('a trial without a result is followed by another after 10 s', async (t) =
 })
 
 t.test('a request is not a trial for the node it has failed on', async (t) => {
-  const { health, nodes } = watchNodes(2, EAGER)
+  const { health, nodes } = watchNodes(2, FIRST_FAILURE)
   health.failed(nodes[0]!, 'reset', 0)
   t.equal(health.takeTrial(10 * SECOND, nodes[0]), undefined)
   t.equal(health.takeTrial(10 * SECOND, nodes[1]), nodes[0])
 })
 
 t.test('results of requests started before the ejection are ignored', async (t) => {
-  const { health, nodes, events } = watchNodes(2, EAGER)
+  const { health, nodes, events } = watchNodes(2, FIRST_FAILURE)
   const [node] = nodes as [UpstreamNode]
   health.failed(node, 'reset', 0)
   for (let i = 0; i < 64; i++) t.notOk(health.failed(node, 'reset', 5))
@@ -284,46 +284,46 @@ t.test('results of requests started before the ejection are ignored', async (t) 
 })
 
 t.test('at most half of the nodes are ejected, rounded down', async (t) => {
-  for (const [count, most] of [
+  for (const [count, maxEjected] of [
     [1, 0],
     [2, 1],
     [3, 1],
     [4, 2],
     [5, 2],
   ] as const) {
-    const { health, nodes } = watchNodes(count, EAGER)
+    const { health, nodes } = watchNodes(count, FIRST_FAILURE)
     for (const node of nodes) health.failed(node, 'reset', 0)
-    t.equal(health.usable.length, count - most, `${most} of ${count}`)
+    t.equal(health.usable.length, count - maxEjected, `${maxEjected} of ${count}`)
   }
 })
 
 t.test('after random events at least half of the nodes are usable', async () => {
-  type Happening = {
-    what: 'reset' | 'gateway' | 'success' | 'trial' | 'list'
-    which: number
+  type Step = {
+    name: 'reset' | 'gateway' | 'success' | 'trial' | 'list'
+    nodeIndex: number
     afterMs: number
   }
-  const happening: fc.Arbitrary<Happening> = fc.record({
-    what: fc.constantFrom('reset', 'gateway', 'success', 'trial', 'list'),
-    which: fc.nat(7),
+  const step: fc.Arbitrary<Step> = fc.record({
+    name: fc.constantFrom('reset', 'gateway', 'success', 'trial', 'list'),
+    nodeIndex: fc.nat(7),
     afterMs: fc.nat(20 * SECOND),
   })
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 8 }),
-      fc.array(happening, { maxLength: 200 }),
-      (count, happenings) => {
-        const { health, nodes: all } = watchNodes(count, EAGER)
+      fc.array(step, { maxLength: 200 }),
+      (count, steps) => {
+        const { health, nodes: all } = watchNodes(count, FIRST_FAILURE)
         let listed = all
         let now = 0
-        for (const { what, which, afterMs } of happenings) {
+        for (const { name, nodeIndex, afterMs } of steps) {
           now += afterMs
-          const node = all[which % count]!
-          if (what === 'reset' || what === 'gateway') health.failed(node, what, now)
-          else if (what === 'success') health.succeeded(node, 0)
-          else if (what === 'trial') health.takeTrial(now, undefined)
+          const node = all[nodeIndex % count]!
+          if (name === 'reset' || name === 'gateway') health.failed(node, name, now)
+          else if (name === 'success') health.succeeded(node, 0)
+          else if (name === 'trial') health.takeTrial(now, undefined)
           else {
-            listed = all.slice(which % count)
+            listed = all.slice(nodeIndex % count)
             health.update(listed)
           }
           const ejected = listed.filter(({ ejectedUntilMs }) => ejectedUntilMs !== 0)
@@ -340,7 +340,7 @@ t.test('after random events at least half of the nodes are usable', async () => 
 })
 
 t.test('when the list shrinks, the nodes closest to their return become usable', async (t) => {
-  const { health, nodes, events } = watchNodes(4, EAGER)
+  const { health, nodes, events } = watchNodes(4, FIRST_FAILURE)
   health.failed(nodes[0]!, 'reset', 0)
   health.failed(nodes[1]!, 'reset', 5 * SECOND)
   health.update(nodes.slice(0, 2))
@@ -349,7 +349,7 @@ t.test('when the list shrinks, the nodes closest to their return become usable',
 })
 
 t.test('a node that is no longer listed is not ejected', async (t) => {
-  const { health, nodes, events } = watchNodes(3, EAGER)
+  const { health, nodes, events } = watchNodes(3, FIRST_FAILURE)
   health.update(nodes.slice(1))
   t.notOk(health.failed(nodes[0]!, 'reset', 0))
   t.same(events, [])
@@ -360,13 +360,13 @@ t.test('limits, first ejection and maximum share are configurable', async (t) =>
   health.failed(nodes[0]!, 'reset', 0)
   t.ok(health.failed(nodes[0]!, 'reset', 0))
   t.equal(health.nextTrialMs, 100)
-  const all = watchNodes(2, { ...EAGER, maxEjectionPercent: 100 })
+  const all = watchNodes(2, { ...FIRST_FAILURE, maxEjectionPercent: 100 })
   for (const node of all.nodes) all.health.failed(node, 'reset', 0)
   t.same(all.health.usable, [])
 })
 
 t.test('healthy nodes share one record', async (t) => {
-  const { health, nodes } = watchNodes(3, EAGER)
+  const { health, nodes } = watchNodes(3, FIRST_FAILURE)
   t.equal(health.usable, health.nodes)
   health.failed(nodes[0]!, 500, 0)
   t.equal(nodes[0]!.failures.consecutive, 1)

@@ -67,10 +67,10 @@ t.test('a random chunked body is decoded at any split', async (t) => {
       fc.array(fc.nat(300), { maxLength: 8 }),
       (chunks, at) => {
         const text = `${chunks.map((chunk) => `${chunk.length.toString(16)}\r\n${chunk}\r\n`).join('')}0\r\nT: 1\r\n\r\n`
-        const cuts = [...new Set(at.filter((cut) => cut > 0 && cut < text.length))].sort(
+        const cutPoints = [...new Set(at.filter((cut) => cut > 0 && cut < text.length))].sort(
           (a, b) => a - b,
         )
-        const pieces = [0, ...cuts].map((from, i) => text.slice(from, cuts[i]))
+        const pieces = [0, ...cutPoints].map((from, i) => text.slice(from, cutPoints[i]))
         const { body, result } = decode(...pieces)
         return body === chunks.join('') && result === pieces.at(-1)!.length
       },

@@ -7,7 +7,7 @@ import { createUpstreamTls } from '../../../../core/upstream/tls.ts'
 import { clock } from '../../../../lib/time/coarse-clock.ts'
 import { createCertificate } from '../../../fixtures/certificates.ts'
 import { Collector } from '../../../fixtures/collector.ts'
-import { openRawBackend, type RawBackend, tick, until } from '../../../fixtures/raw-backend.ts'
+import { openRawBackend, type RawBackend, tick, waitUntil } from '../../../fixtures/raw-backend.ts'
 
 const SECOND = 1000
 
@@ -151,7 +151,7 @@ t.test('a lost connection fails its pending calls as closed', async (t) => {
   server.reply('first')
   await calls[0]!.done
   server.send('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf')
-  await calls[1]!.until(() => calls[1]!.body === 'half')
+  await calls[1]!.waitUntil(() => calls[1]!.body === 'half')
   t.equal(connection.replying, true)
   server.socket.destroy()
   await calls[2]!.done
@@ -195,12 +195,12 @@ t.test(
   async (t) => {
     const backend = await openRawBackend(t)
     const { connection } = open(backend.port)
-    const calls = [1, 2, 3].map(() => new Collector({ wants: () => false }))
+    const calls = [1, 2, 3].map(() => new Collector({ onChunk: () => false }))
     for (const call of calls) connection.send(call)
     const server = await backend.connection()
     await server.request(3)
     server.send('HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nhalf')
-    await calls[0]!.until(() => calls[0]!.body === 'half')
+    await calls[0]!.waitUntil(() => calls[0]!.body === 'half')
     connection.cancel(calls[1]!)
     connection.cancel(calls[0]!)
     server.send('rest').reply('second').reply('third')
@@ -230,13 +230,13 @@ t.test('a slow reader pauses the backend and receives all bytes later', async (t
   const backend = await openRawBackend(t)
   const { connection } = open(backend.port)
   let slow = true
-  const call = new Collector({ wants: () => !slow })
+  const call = new Collector({ onChunk: () => !slow })
   connection.send(call)
   const server = await backend.connection()
   await server.request()
   const body = Buffer.alloc(16 * 1024 * 1024, 'abcdefg')
   server.send(`HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n`).send(body)
-  await call.until(() => call.chunks.length > 0)
+  await call.waitUntil(() => call.chunks.length > 0)
   for (let i = 0; i < 20; i++) await tick()
   t.ok(call.body.length <= 256 * 1024, `${call.body.length} bytes delivered`)
   t.ok(server.socket.writableLength > 0, 'the rest is buffered at the backend')
@@ -258,12 +258,12 @@ for (const [framing, reply] of [
     async (t) => {
       const backend = await openRawBackend(t)
       const { connection } = open(backend.port)
-      const slow = new Collector({ wants: () => false })
+      const slow = new Collector({ onChunk: () => false })
       connection.send(slow)
       const server = await backend.connection()
       await server.request()
       server.send(reply)
-      await slow.until(() => slow.events.includes('head'))
+      await slow.waitUntil(() => slow.events.includes('head'))
       server.send(framing === 'a chunked body' ? '4\r\nbody\r\n0\r\n\r\n' : 'body')
       await slow.done
       const next = new Collector()
@@ -289,7 +289,7 @@ t.test('a body of known length is sent unchanged after the head', async (t) => {
   })
   connection.send(call)
   const server = await backend.connection()
-  await server.until(() => server.text.endsWith('9'))
+  await server.waitUntil(() => server.text.endsWith('9'))
   t.match(server.text, /content-length: 10\r\n\r\n0123456789$/)
   server.reply()
   await call.done
@@ -311,7 +311,7 @@ t.test('a body of unknown length is sent chunked', async (t) => {
   })
   connection.send(call)
   const server = await backend.connection()
-  await server.until(() => server.text.endsWith('0\r\n\r\n'))
+  await server.waitUntil(() => server.text.endsWith('0\r\n\r\n'))
   t.match(server.text, /chunked\r\n\r\n5\r\nhello\r\n14\r\nx{20}\r\n0\r\n\r\n$/)
   server.reply()
   await call.done
@@ -328,7 +328,7 @@ t.test('the last chunk ends a chunked body', async (t) => {
   })
   connection.send(call)
   const server = await backend.connection()
-  await server.until(() => server.text.endsWith('0\r\n\r\n'))
+  await server.waitUntil(() => server.text.endsWith('0\r\n\r\n'))
   t.match(server.text, /\r\n\r\n3\r\nall\r\n0\r\n\r\n$/)
 })
 
@@ -341,14 +341,14 @@ t.test('the head is sent before a late body', async (t) => {
   await server.request()
   t.match(server.text, /content-length: 4\r\n\r\n$/)
   connection.sendBody(Buffer.from('late'), true)
-  await server.until(() => server.text.endsWith('late'))
+  await server.waitUntil(() => server.text.endsWith('late'))
   server.reply()
   await call.done
   t.equal(call.body, 'ok')
 })
 
 t.test('a backend that does not read causes back-pressure until it reads', async (t) => {
-  const backend = await openRawBackend(t, { keep: false })
+  const backend = await openRawBackend(t, { isKeptAlive: false })
   let drained = 0
   const { connection } = open(backend.port)
   const piece = Buffer.alloc(256 * 1024)
@@ -362,7 +362,7 @@ t.test('a backend that does not read causes back-pressure until it reads', async
   t.ok(sent < 1000, `${sent} chunks accepted`)
   t.equal(drained, 0)
   server.socket.resume()
-  await until(() => drained > 0)
+  await waitUntil(() => drained > 0)
   t.equal(connection.closed, false)
 })
 
@@ -430,7 +430,7 @@ t.test(
     const server = await backend.connection()
     await server.request(3)
     server.send('HTTP/1.1 200')
-    await until(() => connection.replying)
+    await waitUntil(() => connection.replying)
     pass(9 * SECOND, connection)
     t.equal(connection.closed, false)
     pass(11 * SECOND, connection)
@@ -456,27 +456,27 @@ t.test('the reply timeout of a pipelined call starts when the connection is open
 })
 
 t.test('the reply timeout of a pipelined call starts when its last byte is sent', async (t) => {
-  const backend = await openRawBackend(t, { keep: false })
+  const backend = await openRawBackend(t, { isKeptAlive: false })
   const { connection } = open(backend.port)
   const first = new Collector()
   connection.send(first)
   const server = await backend.connection()
-  await until(() => server.received > 0)
+  await waitUntil(() => server.received > 0)
   server.socket.pause()
   const head = `GET / HTTP/1.1\r\nx: ${'a'.repeat(1024 * 1024)}\r\n\r\n`
   const calls = Array.from({ length: 24 }, () => new Collector({ head }))
   for (const call of calls) connection.send(call)
-  await until(() => connection.unsentBytes > 0)
+  await waitUntil(() => connection.unsentBytes > 0)
   server.reply()
   await first.done
   pass(15 * SECOND, connection)
   t.equal(calls[0]!.failure, undefined, 'the current call has the idle timeout')
   t.equal(calls[1]!.failure, undefined)
   server.socket.resume()
-  await until(() => connection.unsentBytes === 0)
+  await waitUntil(() => connection.unsentBytes === 0)
   // The response to the current call is slow.
   server.send('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n')
-  await until(() => calls[0]!.status === 200)
+  await waitUntil(() => calls[0]!.status === 200)
   connection.sweep()
   pass(9 * SECOND, connection)
   t.equal(calls[1]!.failure, undefined)
@@ -508,7 +508,7 @@ t.test('a response that stalls fails after the idle timeout', async (t) => {
   const server = await backend.connection()
   await server.request()
   server.send('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n')
-  await call.until(() => call.body === 'a')
+  await call.waitUntil(() => call.body === 'a')
   pass(15 * SECOND, connection)
   t.equal(call.failure, undefined)
   pass(21 * SECOND, connection)
@@ -524,7 +524,7 @@ t.test('a patient call is not subject to the timeouts of the connection', async 
   await server.request()
   pass(1000 * SECOND, connection)
   server.send('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n')
-  await call.until(() => call.body === 'a')
+  await call.waitUntil(() => call.body === 'a')
   pass(1000 * SECOND, connection)
   connection.pause()
   connection.resume()
@@ -621,7 +621,7 @@ t.test(
       server.socket.destroy()
       const call = new Collector({ method: 'POST', bodyLength })
       connection.send(call)
-      await until(() => connection.closed)
+      await waitUntil(() => connection.closed)
       t.strictSame(events.unsent, [call])
       t.strictSame(call.events, ['unsent'])
     }
@@ -638,7 +638,7 @@ t.test('a cancelled call is not returned as unsent', async (t) => {
   const calls = [new Collector(), new Collector()]
   for (const call of calls) connection.send(call)
   connection.cancel(calls[0]!)
-  await until(() => connection.closed)
+  await waitUntil(() => connection.closed)
   t.strictSame(events.unsent, [calls[1]])
 })
 
@@ -694,7 +694,7 @@ t.test('a long response over TLS pauses and resumes with its reader', async (t) 
   })
   let accepted = 0
   const call = new Collector({
-    wants: () => {
+    onChunk: () => {
       setImmediate(() => connection.resume())
       return ++accepted % 2 === 0
     },
@@ -712,16 +712,16 @@ for (const secure of [false, true])
   t.test(
     `the reply timeout starts when the last byte of the request is sent${secure ? ', over TLS' : ''}`,
     async (t) => {
-      const { backend, options } = await openMaybeSecure(t, secure, { keep: false })
+      const { backend, options } = await openMaybeSecure(t, secure, { isKeptAlive: false })
       const realNow = performance.now.bind(performance)
-      let aheadMs = 0
-      performance.now = () => realNow() + aheadMs
+      let offsetMs = 0
+      performance.now = () => realNow() + offsetMs
       t.teardown(() => {
         performance.now = realNow
         clock.nowMs = performance.now()
       })
       const advance = (ms: number) => {
-        aheadMs += ms
+        offsetMs += ms
         clock.nowMs = performance.now()
         connection.sweep()
       }
@@ -740,12 +740,12 @@ for (const secure of [false, true])
       advance(15 * SECOND)
       t.equal(call.failure, undefined, 'beyond the reply timeout')
       server.socket.resume()
-      await until(() => connection.unsentBytes < before)
+      await waitUntil(() => connection.unsentBytes < before)
       server.socket.pause()
       advance(15 * SECOND)
       t.equal(call.failure, undefined, 'beyond the idle timeout, which progress renews')
       server.socket.resume()
-      await until(() => connection.unsentBytes === 0)
+      await waitUntil(() => connection.unsentBytes === 0)
       connection.sweep()
       advance(9 * SECOND)
       t.equal(call.failure, undefined)
@@ -755,7 +755,7 @@ for (const secure of [false, true])
   )
 
 t.test('the idle timeout applies when the backend stops reading the request', async (t) => {
-  const backend = await openRawBackend(t, { keep: false })
+  const backend = await openRawBackend(t, { isKeptAlive: false })
   const { connection } = open(backend.port)
   const bytes = 24 * 1024 * 1024
   const call = new Collector({ method: 'POST', bodyLength: bytes })
@@ -768,7 +768,7 @@ t.test('the idle timeout applies when the backend stops reading the request', as
   t.equal(call.failure, undefined, 'beyond the reply timeout')
   // The kernel may still accept some data, which renews the timeout.
   let passedMs = 0
-  await until(() => {
+  await waitUntil(() => {
     passedMs += 21 * SECOND
     pass(passedMs, connection)
     return call.failure !== undefined
@@ -790,7 +790,7 @@ for (const secure of [false, true])
       await tick()
       connection.sendBody(Buffer.alloc(100_000), false)
       // The next write fails immediately, before the response is read.
-      await until(() => connection.unsentBytes === 0)
+      await waitUntil(() => connection.unsentBytes === 0)
       // A socket that is closed with unread data is reset.
       server.reply('no', '501 Not Implemented').socket.destroy()
       for (let sent = 1; sent < 10; sent++) connection.sendBody(Buffer.alloc(100_000), sent === 9)

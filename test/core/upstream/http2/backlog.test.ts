@@ -47,9 +47,9 @@ for (const [title, sizes] of [
     }
     t.equal(backlog.bytes, body.length)
     stream.on('drain', () => backlog.send(stream))
-    const most = Math.max(64 * KIB, stream.writableHighWaterMark)
+    const maxBytes = Math.max(64 * KIB, stream.writableHighWaterMark)
     for (backlog.send(stream); backlog.bytes > 0; await once(stream, 'drain'))
-      if (stream.writableLength > most) t.fail(`${stream.writableLength} bytes at a time`)
+      if (stream.writableLength > maxBytes) t.fail(`${stream.writableLength} bytes at a time`)
     t.ok((await received).equals(body))
   })
 

@@ -37,7 +37,7 @@ t.test('other addresses are rejected', async (t) => {
     '..:80',
     'a..b:80',
   ]
-  const odd = [
+  const invalidNodes = [
     'a b:80',
     'a/b:80',
     'a@b:80',
@@ -48,7 +48,7 @@ t.test('other addresses are rejected', async (t) => {
     'a\r\n:80',
     'ü:80',
   ]
-  for (const address of [...invalid, ...hosts, ...odd, `${'a'.repeat(254)}:80`]) {
+  for (const address of [...invalid, ...hosts, ...invalidNodes, `${'a'.repeat(254)}:80`]) {
     t.equal(parseHostPort(address), undefined, JSON.stringify(address))
   }
 })

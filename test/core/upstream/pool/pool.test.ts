@@ -2,7 +2,7 @@ import t from 'tap'
 import { Pool, type PoolOptions } from '../../../../core/upstream/pool/pool.ts'
 import { clock } from '../../../../lib/time/coarse-clock.ts'
 import { Collector } from '../../../fixtures/collector.ts'
-import { openRawBackend, tick, until } from '../../../fixtures/raw-backend.ts'
+import { openRawBackend, tick, waitUntil } from '../../../fixtures/raw-backend.ts'
 
 const SECOND = 1000
 
@@ -209,7 +209,7 @@ t.test('a closed pool completes queued calls and closes their connections', asyn
   const calls = [dispatch(pool), dispatch(pool), dispatch(pool)]
   pool.close()
   for (const call of calls) t.equal((await call.done).body, 'late')
-  await until(() => pool.size === 0)
+  await waitUntil(() => pool.size === 0)
 })
 
 t.test('pipelined requests and connections are limited per node', async (t) => {
@@ -241,7 +241,7 @@ t.test('a pipelined GET does not delay a queued POST that needs its own connecti
   const pool = openPool(backend.port, { pipeline: 4, maxConnections: 1, maxWaiting: 10 })
   dispatch(pool, '/1')
   const post = dispatch(pool, '/post', 'POST')
-  const behind = dispatch(pool, '/behind')
+  const queued = dispatch(pool, '/behind')
   const server = await backend.connection()
   await server.request()
   await tick()
@@ -255,9 +255,9 @@ t.test('a pipelined GET does not delay a queued POST that needs its own connecti
   await post.done
   await server.request(3)
   server.reply('behind')
-  await behind.done
+  await queued.done
   t.equal(post.body, 'posted')
-  t.equal(behind.body, 'behind')
+  t.equal(queued.body, 'behind')
   t.equal(pool.size, 1)
 })
 
@@ -284,7 +284,7 @@ t.test('calls with a body are never pipelined', async (t) => {
   })
   for (const i of [0, 1]) {
     const server = await backend.connection(i)
-    await server.until(() => server.text.endsWith('ab'))
+    await server.waitUntil(() => server.text.endsWith('ab'))
     server.reply()
   }
   await Promise.all(calls.map((call) => call.done))
@@ -307,7 +307,7 @@ t.test(
     const waiting = dispatch(one)
     t.equal(one.size, 0)
     const servers = [await slow.connection(0), await slow.connection(1)]
-    await until(() => servers.every((server) => server.requests === 1))
+    await waitUntil(() => servers.every((server) => server.requests === 1))
     servers[0]!.reply()
     await pending[0]!.done
     one.sweep()
@@ -330,7 +330,7 @@ t.test(
     const server = await backend.connection()
     await server.request()
     server.send('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\none\r\n')
-    await stream.until(() => stream.body === 'one')
+    await stream.waitUntil(() => stream.body === 'one')
     const quick = dispatch(pool, '/quick')
     const other = await backend.connection(1)
     await other.request()
@@ -351,21 +351,21 @@ t.test(
     const backend = await openRawBackend(t)
     const pool = openPool(backend.port, { pipeline: 4, maxConnections: 1 })
     const stream = dispatch(pool, '/stream')
-    const behind = [dispatch(pool, '/1'), dispatch(pool, '/2')]
+    const queued = [dispatch(pool, '/1'), dispatch(pool, '/2')]
     const server = await backend.connection()
     await server.request(3)
     server.send('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\none\r\n')
-    await stream.until(() => stream.body === 'one')
+    await stream.waitUntil(() => stream.body === 'one')
     // Their timeout starts at the first sweep after they are sent.
     pool.sweep()
     pass(9 * SECOND, pool)
     t.strictSame(
-      behind.map(({ failure }) => failure),
+      queued.map(({ failure }) => failure),
       [undefined, undefined],
     )
     pass(11 * SECOND, pool)
     t.strictSame(
-      behind.map(({ failure }) => [failure?.kind, failure?.collateral]),
+      queued.map(({ failure }) => [failure?.kind, failure?.collateral]),
       [
         ['timeout', true],
         ['timeout', true],
@@ -381,7 +381,7 @@ t.test(
     await next.done
     t.equal(next.body, 'next')
     t.strictSame(
-      behind.map(({ events }) => events),
+      queued.map(({ events }) => events),
       [['failure timeout'], ['failure timeout']],
     )
   },
@@ -405,12 +405,12 @@ t.test('only one of the calls lost with a connection counts against the backend'
 })
 
 const realNow = performance.now.bind(performance)
-let aheadMs = 0
-performance.now = () => realNow() + aheadMs
+let offsetMs = 0
+performance.now = () => realNow() + offsetMs
 
 /** Advances the clock of the connections for the rest of the file. */
 function advance(ms: number): void {
-  aheadMs += ms
+  offsetMs += ms
   clock.nowMs = performance.now()
 }
 
@@ -427,11 +427,11 @@ async function openIdlePool(
   return pool
 }
 
-for (const [where, connections, options, size] of [
+for (const [situation, connections, options, size] of [
   ['instead of a keep-alive one', 2, {}, 2],
   ['next to a pipelined one', 1, { pipeline: 4, maxConnections: 2 }, 2],
 ] as const)
-  t.test(`a retry opens a new connection ${where}`, async (t) => {
+  t.test(`a retry opens a new connection ${situation}`, async (t) => {
     const backend = await openRawBackend(t, { onRequest: (server) => server.reply() })
     const pool = await openIdlePool(backend.port, connections, options)
     const before = backend.connections.length
@@ -500,7 +500,7 @@ t.test(
     // The close of the connection must be detected in the tick of the request.
     post.connection!.destroy()
     const server = await backend.connection(2)
-    await server.until(() => server.text.endsWith('body'))
+    await server.waitUntil(() => server.text.endsWith('body'))
     t.match(server.text, /^POST .*\r\n\r\nbody$/s)
     t.equal(server.reads, 1, 'head and body in one write')
     server.reply('served')
@@ -517,7 +517,7 @@ t.test('the pool infers the idle timeout of a node from closed connections', asy
     advance(idleMs)
     const size = pool.size
     for (const i of connections) backend.connections[i]!.socket.destroy()
-    await until(() => pool.size === size - connections.length)
+    await waitUntil(() => pool.size === size - connections.length)
     pool.sweep()
   }
   await close(2 * SECOND, [0])
@@ -542,13 +542,13 @@ t.test('the shutdown of a node does not change the idle timeout', async (t) => {
   const pool = await openIdlePool(backend.port, 2)
   const retained = dispatch(pool)
   advance(3 * SECOND)
-  const young = dispatch(pool)
-  await Promise.all([retained.done, young.done])
+  const newCall = dispatch(pool)
+  await Promise.all([retained.done, newCall.done])
   advance(1 * SECOND)
   await dispatch(pool).done
   advance(0.6 * SECOND)
   for (const server of backend.connections) server.socket.destroy()
-  await until(() => pool.size === 0)
+  await waitUntil(() => pool.size === 0)
   pool.sweep()
   await dispatch(pool).done
   advance(3 * SECOND)

@@ -92,13 +92,13 @@ t.test('memory stays bounded when an event is never acknowledged', async (t) => 
     for (const delivery of deliveries) if (delivery !== first) delivery.ack()
   }
   t.equal(pulled, 10_000)
-  let isThere = false
+  let exists = false
   const next = member.pull(1000, UNLIMITED).then((deliveries) => {
-    isThere = true
+    exists = true
     return deliveries
   })
   await new Promise(setImmediate)
-  t.equal(isThere, false, 'no more events until the first one is acknowledged')
+  t.equal(exists, false, 'no more events until the first one is acknowledged')
   t.equal([...state().ahead].length, 9999)
   first!.ack()
   t.equal((await next).length, 100)

@@ -62,27 +62,27 @@ t.test('finds the first sequence that satisfies a condition', (t) => {
 
 t.test('removes events by age', (t) => {
   const { end, readMark } = makeLog([10, 20, 30, 30, 40])
-  const keep = (first: number, maxAgeMs: number, now: number) =>
+  const toRetained = (first: number, maxAgeMs: number, now: number) =>
     toRetention(first, end, readMark, { maxAgeMs, maxBytes: 0 }, now)
-  t.strictSame(keep(1, 0, 1e9), { first: 1, more: false }, 'no limit')
-  t.strictSame(keep(1, 100, 109), { first: 1, more: false })
-  t.strictSame(keep(1, 100, 110), { first: 2, more: false })
-  t.strictSame(keep(2, 100, 130), { first: 5, more: false })
-  t.strictSame(keep(2, 100, 140), { first: 6, more: false }, 'including the last one')
-  t.strictSame(keep(6, 100, 140), { first: 6, more: false }, 'the log is empty')
+  t.strictSame(toRetained(1, 0, 1e9), { first: 1, more: false }, 'no limit')
+  t.strictSame(toRetained(1, 100, 109), { first: 1, more: false })
+  t.strictSame(toRetained(1, 100, 110), { first: 2, more: false })
+  t.strictSame(toRetained(2, 100, 130), { first: 5, more: false })
+  t.strictSame(toRetained(2, 100, 140), { first: 6, more: false }, 'including the last one')
+  t.strictSame(toRetained(6, 100, 140), { first: 6, more: false }, 'the log is empty')
   t.end()
 })
 
 t.test('removes events by size, except the newest one', (t) => {
   const { end, readMark } = makeLog([1, 1, 1, 1])
   const size = end.bytes / 4
-  const keep = (maxBytes: number) =>
+  const toRetained = (maxBytes: number) =>
     toRetention(1, end, readMark, { maxAgeMs: 0, maxBytes }, 1).first
-  t.equal(keep(0), 1, 'no limit')
-  t.equal(keep(size * 4), 1)
-  t.equal(keep(size * 4 - 1), 2)
-  t.equal(keep(size * 2), 3)
-  t.equal(keep(1), 4)
+  t.equal(toRetained(0), 1, 'no limit')
+  t.equal(toRetained(size * 4), 1)
+  t.equal(toRetained(size * 4 - 1), 2)
+  t.equal(toRetained(size * 2), 3)
+  t.equal(toRetained(1), 4)
   t.end()
 })
 

@@ -4,7 +4,7 @@ import { readSlice } from '../../../../domain/events/log/read.ts'
 
 /** Events with these timestamps; the first ones may be removed. */
 function makeReader(times: readonly number[], first = 1) {
-  let looked = 0
+  let reads = 0
   const last = times.length
   const highest = times.map((_, i) => Math.max(...times.slice(0, i + 1)))
   const make = (sequence: number): StoredEvent => ({
@@ -24,12 +24,12 @@ function makeReader(times: readonly number[], first = 1) {
     }),
     *walk(from: number) {
       for (let sequence = from; sequence <= last; sequence++) {
-        looked++
+        reads++
         yield make(sequence)
       }
     },
     get looked() {
-      return looked
+      return reads
     },
   }
 }

@@ -70,12 +70,12 @@ t.test('rejects an invalid entry with the path of the field', (t) => {
 
 t.test('advertises a service when peers can call it', (t) => {
   const plain = makeService('shop', ['127.0.0.1:1'])
-  const speaks = (protocol: string) => makeService('shop', [makeNode('a:1', { protocol })])
+  const createNode = (protocol: string) => makeService('shop', [makeNode('a:1', { protocol })])
   t.notOk(isCallable([]))
   t.notOk(isCallable([plain]), 'plain HTTP')
-  t.notOk(isCallable([speaks('http')]))
-  t.ok(isCallable([speaks('mx')]))
-  t.ok(isCallable([plain, speaks('mxs')]), 'one callable version suffices')
+  t.notOk(isCallable([createNode('http')]))
+  t.ok(isCallable([createNode('mx')]))
+  t.ok(isCallable([plain, createNode('mxs')]), 'one callable version suffices')
   t.ok(isCallable([{ ...plain, endpoints: [ENDPOINT] }]), 'the HTTP transport of the call protocol')
   t.ok(isCallable([{ ...plain, nodes: [], endpoints: [ENDPOINT] }]), 'a listed entry without nodes')
   t.notOk(isCallable([{ ...FULL, name: 'store' }]), 'every server provides this service itself')

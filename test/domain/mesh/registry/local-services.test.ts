@@ -2,7 +2,7 @@ import t, { type Test } from 'tap'
 import { createMemoryRegistry } from '../../../../adapters/registry/memory.ts'
 import type { Registry, Service } from '../../../../core/contracts/registry.ts'
 import { createLocalServices } from '../../../../domain/mesh/registry/local-services.ts'
-import { until } from '../../../fixtures/raw-backend.ts'
+import { waitUntil } from '../../../fixtures/raw-backend.ts'
 import { makeService } from '../../../fixtures/services.ts'
 
 function open(t: Test, change: (memory: Registry) => Partial<Registry> = () => ({})) {
@@ -68,7 +68,7 @@ t.test('retries a registry that cannot be read', async (t) => {
   memory.register(A1)
   await local.start()
   t.strictSame(errors, ['unavailable'])
-  await until(() => events.length > 0)
+  await waitUntil(() => events.length > 0)
   t.strictSame([events, errors], [['a v1'], ['unavailable', 'unavailable']])
 })
 

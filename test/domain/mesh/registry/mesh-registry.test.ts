@@ -13,7 +13,7 @@ t.test('returns local registrations unchanged', async (t) => {
     t.teardown(() => memory.close?.())
     const network = createNetwork({ id: 'a', registry: memory })
     await network.start()
-    return { registry: network.registry, become: (all) => replaceServices(memory, all) }
+    return { registry: network.registry, replaceServices: (all) => replaceServices(memory, all) }
   })
 })
 

@@ -6,7 +6,7 @@ import { applyEvent } from '../../../../core/registry/merge-versions.ts'
 import { createNetwork } from '../../../../domain/mesh/network.ts'
 import { formatVersions } from '../../../../domain/mesh/registry/entry.ts'
 import { toRuns } from '../../../fixtures/property-runs.ts'
-import { tick, until } from '../../../fixtures/raw-backend.ts'
+import { tick, waitUntil } from '../../../fixtures/raw-backend.ts'
 import { makeNode, makeService } from '../../../fixtures/services.ts'
 
 /** Watches of the registry whose events arrive one tick later. */
@@ -48,12 +48,12 @@ const toText = ({ version, nodes }: Service): string =>
 
 const VERSION = fc.constantFrom('v1', 'v2', 'v3')
 const STEP = fc.oneof(
-  fc.record({ what: fc.constantFrom('register', 'deregister'), version: VERSION }),
+  fc.record({ name: fc.constantFrom('register', 'deregister'), version: VERSION }),
   fc.record({
-    what: fc.constantFrom('b', 'c'),
+    name: fc.constantFrom('b', 'c'),
     version: fc.constantFrom('v1', 'v2', 'v3', 'v1 v2', 'v2 v3', ''),
   }),
-  fc.record({ what: fc.constantFrom('wait', 'query'), version: fc.constant('') }),
+  fc.record({ name: fc.constantFrom('wait', 'query'), version: fc.constant('') }),
 )
 
 t.test('a watch is consistent with lookups under random changes', async () => {
@@ -75,20 +75,20 @@ t.test('a watch is consistent with lookups under random changes', async () => {
         state = applyEvent(state, event)
       }
       const stop = registry.watch!(receive, watchesOne ? { service: 's' } : {})
-      for (const { what, version } of steps) {
+      for (const { name, version } of steps) {
         const localService = makeService('s', [`own-${version}:1`], version)
-        if (what === 'register') memory.register(localService)
-        else if (what === 'deregister') memory.deregister(localService)
-        else if (what === 'wait') await tick()
-        else if (what === 'query') {
+        if (name === 'register') memory.register(localService)
+        else if (name === 'deregister') memory.deregister(localService)
+        else if (name === 'wait') await tick()
+        else if (name === 'query') {
           events = []
           const result = await registry.getService('s')
           state = events.reduce(applyEvent, result)
         } else
           table.applyRoute(
-            what,
+            name,
             's',
-            version === '' ? undefined : toRoute(what, ...version.split(' ')),
+            version === '' ? undefined : toRoute(name, ...version.split(' ')),
           )
       }
       for (let ticks = 0; ticks < 4; ticks++) await tick()
@@ -125,6 +125,6 @@ t.test('retries a registry that is unavailable while a service moves', async (t)
   })
   memory.register(makeService('s', ['own:1'], 'v1'))
   t.strictSame(reported, ['create v1@own:1'])
-  await until(() => reported.length > 1)
+  await waitUntil(() => reported.length > 1)
   t.strictSame(reported.slice(1), ['update v1@own:1', 'delete v2@'])
 })

@@ -33,17 +33,17 @@ function open(t: Teardown) {
   const addServer = (path: string): void =>
     table.applyRoute(path[0]!, `@${path.at(-1)}`, { path: path.split(''), metric: 0, entry: '{}' })
   /** Announces a service and its server. */
-  const learn = (path: string, versions: string, metric = 0): void => {
+  const addRoute = (path: string, versions: string, metric = 0): void => {
     addServer(path)
     const services = versions.split(' ').map((version) => makeService('s', ['own:1'], version))
-    const way = { path: path.split(''), metric, entry: formatVersions(services) }
-    table.applyRoute(path[0]!, 's', way)
+    const route = { path: path.split(''), metric, entry: formatVersions(services) }
+    table.applyRoute(path[0]!, 's', route)
   }
   t.teardown(registry.close)
   return {
     table,
     registry,
-    learn,
+    addRoute,
     learnServer: addServer,
     pass,
     takeEvents: () => events.splice(0),
@@ -54,21 +54,21 @@ const toText = ({ name, version, nodes }: Service): string =>
   [name, version, ...nodes.map(({ id, metadata }) => `${id}/${metadata['hops']}`)].join(' ')
 
 t.test('resolves a remote service to the peers that route to it', (t) => {
-  const { registry, learn, table } = open(t)
-  learn('bx', 'v1')
+  const { registry, addRoute, table } = open(t)
+  addRoute('bx', 'v1')
   t.strictSame(registry.getService('s'), [
     {
       ...makeService('s', [], 'v1'),
       nodes: [{ ...NODES['b']!, metadata: { protocol: 'mx', server: 'b', hops: '2' } }],
     },
   ])
-  learn('c', 'v1 v2', 1)
+  addRoute('c', 'v1 v2', 1)
   t.strictSame(
     registry.getService('s').map(toText),
     ['s v1 b-1/2'],
     'the more expensive route is not used',
   )
-  learn('cx', 'v1 v2')
+  addRoute('cx', 'v1 v2')
   t.strictSame(registry.listServices().map(toText), ['s v1 b-1/2 c-1/2', 's v2 c-1/2'])
   t.strictSame(registry.getService('t'), [])
   table.applyRoute('b', '@b', { path: ['b'], metric: 0, entry: '{"address":"","peers":[]}' })
@@ -78,15 +78,15 @@ t.test('resolves a remote service to the peers that route to it', (t) => {
 })
 
 t.test('reports changes and omits updates without effect', (t) => {
-  const { learn, table, takeEvents } = open(t)
-  learn('bx', 'v1')
+  const { addRoute, table, takeEvents } = open(t)
+  addRoute('bx', 'v1')
   t.strictSame(takeEvents(), ['create s v1 b-1/2'])
-  learn('by', 'v1')
-  learn('by', 'v1', 5)
+  addRoute('by', 'v1')
+  addRoute('by', 'v1', 5)
   t.strictSame(takeEvents(), [], 'another route through the same peer')
-  learn('c', 'v1 v2')
+  addRoute('c', 'v1 v2')
   t.strictSame(takeEvents(), ['update s v1 c-1/1', 'create s v2 c-1/1'])
-  learn('c', 'v2')
+  addRoute('c', 'v2')
   t.strictSame(takeEvents(), ['update s v2 c-1/1', 'delete s v1'])
   table.removePeer('c')
   t.strictSame(takeEvents(), ['create s v1 b-1/2', 'delete s v2'])
@@ -96,14 +96,14 @@ t.test('reports changes and omits updates without effect', (t) => {
 })
 
 t.test('reports nothing about a local service', (t) => {
-  const { learn, table, registry, takeEvents } = open(t)
-  learn('b', 'v1 v2')
+  const { addRoute, table, registry, takeEvents } = open(t)
+  addRoute('b', 'v1 v2')
   takeEvents()
   table.setLocal('s', null)
   t.strictSame(takeEvents(), ['delete s v1', 'delete s v2'], 'remote versions are deleted')
   t.strictSame(registry.getService('s'), [])
   t.strictSame(registry.listServices(), [])
-  learn('b', 'v3')
+  addRoute('b', 'v3')
   t.strictSame(takeEvents(), [])
   table.setLocal('s', undefined)
   t.strictSame(takeEvents(), ['create s v3 b-1/1'])
@@ -111,9 +111,9 @@ t.test('reports nothing about a local service', (t) => {
 })
 
 t.test('retains services of a disconnected peer without nodes for a day', (t) => {
-  const { registry, learn, pass, takeEvents, table } = open(t)
-  learn('b', 'v1')
-  learn('c', 'v1')
+  const { registry, addRoute, pass, takeEvents, table } = open(t)
+  addRoute('b', 'v1')
+  addRoute('c', 'v1')
   takeEvents()
   table.removePeer('b')
   t.strictSame(takeEvents(), ['update s v1 c-1/1'])
@@ -135,19 +135,19 @@ t.test('retains services of a disconnected peer without nodes for a day', (t) =>
 t.test(
   'marks a service behind a peer as lost together with its server, and removes a withdrawn service',
   (t) => {
-    const { registry, learn, takeEvents, table } = open(t)
-    learn('bx', 'v1')
-    learn('by', 'v1')
+    const { registry, addRoute, takeEvents, table } = open(t)
+    addRoute('bx', 'v1')
+    addRoute('by', 'v1')
     takeEvents()
     table.applyRoute('b', '@x', undefined)
     table.applyRoute('b', 's', undefined)
     t.strictSame(takeEvents(), ['delete s v1'], 'y had the last route')
-    learn('by', 'v1')
+    addRoute('by', 'v1')
     table.applyRoute('b', '@y', undefined)
     table.applyRoute('b', 's', undefined)
     t.match(registry.getService('s'), [{ name: 's', version: 'v1', nodes: [] }])
     t.strictSame(takeEvents(), ['create s v1 b-1/2', 'update s v1'])
-    learn('c', 'v2')
+    addRoute('c', 'v2')
     t.strictSame(
       takeEvents(),
       ['create s v2 c-1/1', 'delete s v1'],
@@ -160,8 +160,8 @@ t.test(
 )
 
 t.test('removes a lost service 95 s after its server returns', (t) => {
-  const { registry, learn, learnServer: addServer, pass, table } = open(t)
-  learn('bx', 'v1')
+  const { registry, addRoute, learnServer: addServer, pass, table } = open(t)
+  addRoute('bx', 'v1')
   table.removePeer('b')
   table.setPeer('b', 1)
   pass(1000)
@@ -179,15 +179,15 @@ t.test('removes a lost service 95 s after its server returns', (t) => {
 })
 
 t.test('does not retain a service that has become local or was withdrawn', (t) => {
-  const { registry, learn, takeEvents, table } = open(t)
-  learn('b', 'v1')
+  const { registry, addRoute, takeEvents, table } = open(t)
+  addRoute('b', 'v1')
   table.removePeer('b')
   takeEvents()
   table.setLocal('s', null)
   t.strictSame(takeEvents(), ['delete s v1'])
   t.strictSame(registry.getService('s'), [])
   table.setLocal('s', undefined)
-  learn('c', 'v1')
+  addRoute('c', 'v1')
   takeEvents()
   table.applyRoute('c', 's', undefined)
   t.strictSame(takeEvents(), ['delete s v1'])
@@ -197,7 +197,7 @@ t.test('does not retain a service that has become local or was withdrawn', (t) =
 
 t.test('restores services known before a restart as lost until there is a route', (t) => {
   const before = open(t)
-  before.learn('bx', 'v1 v2')
+  before.addRoute('bx', 'v1 v2')
   const [known] = before.registry.listKnown()
   const versions = ['v1', 'v2'].map((version) => ({ version, metadata: {}, endpoints: [] }))
   t.strictSame(known, { name: 's', versions, owners: ['x'], ageMs: 0 })
@@ -205,7 +205,7 @@ t.test('restores services known before a restart as lost until there is a route'
   before.pass(5000)
   t.strictSame(before.registry.listKnown(), [{ ...known!, ageMs: 5000 }])
 
-  const { registry, learn, takeEvents, table, pass } = open(t)
+  const { registry, addRoute, takeEvents, table, pass } = open(t)
   table.setLocal('mine', null)
   registry.restore([
     { ...known!, ageMs: DAY_MS - 1000 },
@@ -223,7 +223,7 @@ t.test('restores services known before a restart as lost until there is a route'
   )
   registry.restore([known!])
   takeEvents()
-  learn('bx', 'v2')
+  addRoute('bx', 'v2')
   t.strictSame(takeEvents(), ['update s v2 b-1/2', 'delete s v1'])
   table.setLocal('t', null)
   t.strictSame(registry.listServices().map(toText), ['s v2 b-1/2'])

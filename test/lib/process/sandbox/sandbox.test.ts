@@ -31,8 +31,8 @@ async function runIn(
   await sandbox.transferOwnership(folder, userId)
   const exposed = [{ path: folder, isWritable: true }]
   const run = { userId, folder, env, exposed }
-  const { words, ...how } = sandbox.wrap(['/bin/sh', '-c', script], run)
-  return execFileSync(words[0]!, words.slice(1), { ...how, encoding: 'utf8' })
+  const { words, ...options } = sandbox.wrap(['/bin/sh', '-c', script], run)
+  return execFileSync(words[0]!, words.slice(1), { ...options, encoding: 'utf8' })
 }
 
 const skip = process.getuid?.() !== 0 && 'requires root'
@@ -74,8 +74,13 @@ t.test(
     symlinkSync(private_, join(build, 'link'))
     const userId = sandbox!.toUserId('tb')
     const folder = join(build, 'link')
-    const { words, ...how } = sandbox!.wrap(['/bin/true'], { userId, folder, env: {}, exposed: [] })
-    t.throws(() => execFileSync(words[0]!, words.slice(1), { ...how, stdio: 'ignore' }))
+    const { words, ...options } = sandbox!.wrap(['/bin/true'], {
+      userId,
+      folder,
+      env: {},
+      exposed: [],
+    })
+    t.throws(() => execFileSync(words[0]!, words.slice(1), { ...options, stdio: 'ignore' }))
   },
 )
 
@@ -85,12 +90,12 @@ t.test('a sandboxed program ends when its parent process is killed', { skip }, a
   await sandbox!.transferOwnership(build, userId)
   const exposed = [{ path: build, isWritable: true }]
   const run = { userId, folder: build, env: {}, exposed }
-  const { words, ...how } = sandbox!.wrap(['/bin/sh', '-c', 'echo $$; exec sleep 1000'], run)
+  const { words, ...options } = sandbox!.wrap(['/bin/sh', '-c', 'echo $$; exec sleep 1000'], run)
   const parent = `
     const [first, ...rest] = JSON.parse(process.argv[1])
     require('node:child_process').spawn(first, rest, { stdio: ['ignore', 'inherit', 'ignore'] })`
   const child = spawn(process.execPath, ['-e', parent, JSON.stringify(words)], {
-    ...{ ...how, stdio: ['ignore', 'pipe', 'ignore'] },
+    ...{ ...options, stdio: ['ignore', 'pipe', 'ignore'] },
   })
   await once(child.stdout!, 'data')
   const closed = once(child.stdout!, 'close')

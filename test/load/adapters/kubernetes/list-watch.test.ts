@@ -9,7 +9,7 @@ import {
 } from '../../../fixtures/kubernetes-api.ts'
 import type { ApiObject } from '../../../fixtures/kubernetes-object.ts'
 import { makeKubernetesService } from '../../../fixtures/kubernetes-objects.ts'
-import { until } from '../../../fixtures/raw-backend.ts'
+import { waitUntil } from '../../../fixtures/raw-backend.ts'
 
 interface Followed {
   readonly api: KubernetesApi
@@ -55,7 +55,7 @@ function countLists(api: KubernetesApi): number {
 
 t.test('lists a collection in pages and watches it from there', async (t) => {
   const { api, events } = await follow(t, { pageSize: 2 })
-  await until(() => events.includes('in'))
+  await waitUntil(() => events.includes('in'))
   t.same(events, ['list a b c', 'in'])
   const services = '/api/v1/namespaces/shop/services'
   t.same(api.requests.slice(0, 2), [`${services}?limit=2`, `${services}?limit=2&continue=2`])
@@ -64,9 +64,9 @@ t.test('lists a collection in pages and watches it from there', async (t) => {
     /services\?watch=1&allowWatchBookmarks=1&resourceVersion=103&timeoutSeconds=\d+$/,
   )
   api.write('services', makeKubernetesService('d'), makeKubernetesService('a'))
-  await until(() => events.length === 3)
+  await waitUntil(() => events.length === 3)
   api.remove('services', 'b')
-  await until(() => events.length === 4)
+  await waitUntil(() => events.length === 4)
   t.same(events.slice(2), ['+d +a', '-b'])
 })
 
@@ -77,10 +77,10 @@ t.test('requests only objects with the selected labels', async (t) => {
   const { api, events } = await follow(t, { selector: 'app=shop,tier=web' }, (api) =>
     api.write('services', label('d', { app: 'shop', tier: 'web' }), label('e', { app: 'shop' })),
   )
-  await until(() => events.includes('in'))
+  await waitUntil(() => events.includes('in'))
   api.write('services', label('f', { app: 'other', tier: 'web' }))
   api.write('services', label('g', { app: 'shop', tier: 'web' }))
-  await until(() => events.length === 3)
+  await waitUntil(() => events.length === 3)
   t.same(events, ['list d', 'in', '+g'])
 })
 
@@ -88,30 +88,30 @@ t.test('reads complete events for any chunk size', async (t) => {
   const { api, events } = await follow(t, {}, (api) => {
     api.pieceBytes = 5
   })
-  await until(() => events.includes('in'))
+  await waitUntil(() => events.includes('in'))
   api.write('services', makeKubernetesService('d'), makeKubernetesService('e', { 'mx/x': 'ü€' }))
-  await until(() => events.length === 4)
+  await waitUntil(() => events.length === 4)
   t.same(events.slice(2), ['+d', '+e'])
 })
 
 t.test('resumes a broken connection without an outage', async (t) => {
   const { api, events } = await follow(t)
-  await until(() => api.watchers.size === 1)
+  await waitUntil(() => api.watchers.size === 1)
   api.write('services', makeKubernetesService('d'))
-  await until(() => events.includes('+d'))
+  await waitUntil(() => events.includes('+d'))
   api.disconnect()
   api.write('services', makeKubernetesService('e'))
-  await until(() => events.includes('+e'))
+  await waitUntil(() => events.includes('+e'))
   t.same(events, ['list a b c', 'in', '+d', '+e'])
   t.same(findPlaces(api), ['103', '104'])
 })
 
 t.test('resumes a watch from the last bookmark', async (t) => {
   const { api, events } = await follow(t)
-  await until(() => api.watchers.size === 1)
+  await waitUntil(() => api.watchers.size === 1)
   api.bookmark('services')
   api.write('services', makeKubernetesService('d'))
-  await until(() => events.includes('+d'))
+  await waitUntil(() => events.includes('+d'))
   api.bookmark('services')
   const marked = 106
   // Events arrive in order: e arrives after the bookmark.
@@ -119,7 +119,7 @@ t.test('resumes a watch from the last bookmark', async (t) => {
     'services',
     `${JSON.stringify({ type: 'ADDED', object: { metadata: { name: 'e' } } })}\n`,
   )
-  await until(() => events.includes('+e'))
+  await waitUntil(() => events.includes('+e'))
   api.compact()
   api.intercept = (url) => {
     t.equal(url.searchParams.get('resourceVersion'), `${marked}`)
@@ -127,31 +127,31 @@ t.test('resumes a watch from the last bookmark', async (t) => {
     return false
   }
   api.disconnect()
-  await until(() => countLists(api) === 2)
+  await waitUntil(() => countLists(api) === 2)
   t.same(events.slice(0, 4), ['list a b c', 'in', '+d', '+e'])
 })
 
 t.test('lists again without an outage when the version has expired', async (t) => {
   const { api, events } = await follow(t)
-  await until(() => api.watchers.size === 1)
+  await waitUntil(() => api.watchers.size === 1)
   api.disconnect()
   api.remove('services', 'a')
   api.compact()
-  await until(() => events.length === 3)
+  await waitUntil(() => events.length === 3)
   t.same(events, ['list a b c', 'in', 'list b c'])
 })
 
 t.test('lists again without an outage when a watch expires', async (t) => {
   const { api, events } = await follow(t)
-  await until(() => api.watchers.size === 1)
+  await waitUntil(() => api.watchers.size === 1)
   api.send('services', toExpiredLine(103, 200))
-  await until(() => events.length === 3)
+  await waitUntil(() => events.length === 3)
   t.same(events, ['list a b c', 'in', 'list a b c'])
 })
 
 t.test('recovers from an outage with an expired watch by listing again', async (t) => {
   const { api, events } = await follow(t, { retryMs: 1000 })
-  await until(() => api.watchers.size === 1)
+  await waitUntil(() => api.watchers.size === 1)
   const times: number[] = []
   let isUnavailable = true
   api.intercept = (_, __, response) => {
@@ -160,11 +160,11 @@ t.test('recovers from an outage with an expired watch by listing again', async (
     return isUnavailable
   }
   api.disconnect()
-  await until(() => events.length === 3)
+  await waitUntil(() => events.length === 3)
   isUnavailable = false
   api.remove('services', 'a')
   api.compact()
-  await until(() => events.at(-1) === 'in')
+  await waitUntil(() => events.at(-1) === 'in')
   t.match(events, ['list a b c', 'in', /^out: .* 503 starting$/, 'list b c', 'in'])
   const [watchedMs = 0, listedMs = 0] = times
   t.ok(listedMs - watchedMs < 1000, 'without the delay after a second failure')
@@ -178,7 +178,7 @@ t.test('reports an outage and pauses when every watch expires', async (t) => {
       return true
     }
   })
-  await until(() => events.some((line) => line.startsWith('out')))
+  await waitUntil(() => events.some((line) => line.startsWith('out')))
   t.match(events.slice(0, 4), [
     'list a b c',
     'in',
@@ -190,7 +190,7 @@ t.test('reports an outage and pauses when every watch expires', async (t) => {
 
 t.test('lists again when a restored server has an older state', async (t) => {
   const { api, events } = await follow(t)
-  await until(() => api.watchers.size === 1)
+  await waitUntil(() => api.watchers.size === 1)
   api.disconnect()
   api.remove('services', 'a')
   api.intercept = (url, _, response) => {
@@ -199,7 +199,7 @@ t.test('lists again when a restored server has an older state', async (t) => {
     answerStatus(response, 504, 'Too large resource version: 103, current: 2')
     return true
   }
-  await until(() => events.length === 5)
+  await waitUntil(() => events.length === 5)
   t.match(events, ['list a b c', 'in', /^out: .*Too large/, 'list b c', 'in'])
 })
 
@@ -212,7 +212,7 @@ t.test('restarts a list that expires between pages', async (t) => {
       return true
     }
   })
-  await until(() => events.includes('in'))
+  await waitUntil(() => events.includes('in'))
   t.same(events, ['list a b c', 'in'])
   t.equal(countLists(api), 2)
 })
@@ -226,13 +226,13 @@ t.test('restarts a list whose connection breaks between pages', async (t) => {
       return true
     }
   })
-  await until(() => events.includes('in'))
+  await waitUntil(() => events.includes('in'))
   t.match(events, [/^out: /, 'list a b c', 'in'])
 })
 
 t.test('continues a watch that the server ended in time', async (t) => {
   const { api, events } = await follow(t, { watchSeconds: 0 })
-  await until(() => findPlaces(api).length > 3)
+  await waitUntil(() => findPlaces(api).length > 3)
   t.same([...new Set(findPlaces(api))], ['103'])
   t.equal(countLists(api), 1)
   t.notMatch(events.join(), /out/)
@@ -247,7 +247,7 @@ t.test('reconnects to a server that stops responding', async (t) => {
       return true
     }
   })
-  await until(() => findPlaces(api).length > 2)
+  await waitUntil(() => findPlaces(api).length > 2)
   t.same(events, ['list a b c', 'in'])
   t.equal(countLists(api), 1)
 })
@@ -259,7 +259,7 @@ t.test('reports an outage if there is no response in time', async (t) => {
       return true
     }
   })
-  await until(() => events.includes('in'))
+  await waitUntil(() => events.includes('in'))
   t.equal(events[0], 'out: cannot watch Kubernetes services: no response within 20 ms')
 })
 
@@ -267,9 +267,9 @@ t.test('reports an outage for an unusable response until the next list', async (
   const { api, events } = await follow(t)
   for (const text of ['{"type":\n', '7\n', '{"type":"ADDED","object":{"metadata":{}}}\n']) {
     events.length = 0
-    await until(() => api.watchers.size === 1)
+    await waitUntil(() => api.watchers.size === 1)
     api.send('services', text)
-    await until(() => events.length >= 3 && events.at(-1) === 'in')
+    await waitUntil(() => events.length >= 3 && events.at(-1) === 'in')
     t.match(events.slice(-3), [
       /^out: cannot watch Kubernetes services: the response /,
       'list a b c',
@@ -286,9 +286,9 @@ t.test('reports an unreadable object', async (t) => {
       return object as ApiObject
     },
   })
-  await until(() => events.length > 0)
+  await waitUntil(() => events.length > 0)
   healthy = true
-  await until(() => events.includes('in'))
+  await waitUntil(() => events.includes('in'))
   t.match(events[0], /^out: .* unusable response: spec\.ports is no list$/)
   t.same(events.slice(-2), ['list a b c', 'in'])
 })
@@ -309,7 +309,7 @@ t.test('distinguishes rejected credentials and missing permissions from an outag
         return true
       }
     })
-    await until(() => events.includes('in'))
+    await waitUntil(() => events.includes('in'))
     t.match(events[0], message)
   }
 })
@@ -322,7 +322,7 @@ t.test('reports a denied watch despite a permitted list', async (t) => {
       return true
     }
   })
-  await until(() => events.length >= 3)
+  await waitUntil(() => events.length >= 3)
   t.equal(events[0], 'list a b c')
   t.match(events[1], /^out: .* list and watch/)
   t.equal(countLists(api), 1, 'the list is not repeated')
@@ -330,10 +330,10 @@ t.test('reports a denied watch despite a permitted list', async (t) => {
 
 t.test('reports nothing after stop', async (t) => {
   const { api, events, stop } = await follow(t)
-  await until(() => events.includes('in'))
+  await waitUntil(() => events.includes('in'))
   stop()
   stop()
   api.write('services', makeKubernetesService('d'))
-  await until(() => api.watchers.size === 0)
+  await waitUntil(() => api.watchers.size === 0)
   t.same(events, ['list a b c', 'in'])
 })

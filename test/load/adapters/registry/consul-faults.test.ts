@@ -1,7 +1,7 @@
 import t from 'tap'
 import { createConsulRegistry } from '../../../../adapters/registry/consul.ts'
 import type { RegistryEvent } from '../../../../core/contracts/registry.ts'
-import { until } from '../../../contracts/registry.ts'
+import { waitUntil } from '../../../contracts/registry.ts'
 import { createCertificate, createCertificateFolder } from '../../../fixtures/certificates.ts'
 import { startConsul } from '../../../fixtures/consul.ts'
 import {
@@ -26,18 +26,21 @@ t.test('reports an outage with its end when the agent is killed and restarted', 
   registry.watch?.(onEvent, { service: GREETER.name, onOutage })
   await registry.getService(GREETER.name)
   await agent.kill()
-  await until(() => events.length === 1)
+  await waitUntil(() => events.length === 1)
   t.match(events[0], /unavailable: Consul at 127\.0\.0\.1:\d+ is unreachable: .*(ECONN|hang up)/)
   await t.rejects(async () => registry.getService(GREETER.name), /is unreachable.*ECONNREFUSED/)
   await t.rejects(async () => registry.getService('other'), /is unreachable.*ECONNREFUSED/)
-  const late: (Error | undefined)[] = []
-  registry.watch?.(onEvent, { service: GREETER.name, onOutage: (reason) => late.push(reason) })
-  await until(() => late.length === 1)
-  t.match(late[0]?.message, /is unreachable/, 'new watchers are notified, too')
+  const lateService: (Error | undefined)[] = []
+  registry.watch?.(onEvent, {
+    service: GREETER.name,
+    onOutage: (reason) => lateService.push(reason),
+  })
+  await waitUntil(() => lateService.length === 1)
+  t.match(lateService[0]?.message, /is unreachable/, 'new watchers are notified, too')
   await agent.start()
-  await until(() => events.includes('back'), SYNC_MS)
+  await waitUntil(() => events.includes('back'), SYNC_MS)
   await untilNodes(registry, GREETER.name, ['127.0.0.1:9001'])
-  t.equal(late.at(-1), undefined)
+  t.equal(lateService.at(-1), undefined)
 })
 
 t.test('registers again with heartbeats at an agent that restarted empty', async (t) => {
@@ -51,11 +54,11 @@ t.test('registers again with heartbeats at an agent that restarted empty', async
   for (let i = 0; i < 5; i++)
     await registry.register?.(makeService(`other-${i}`, ['127.0.0.1:1']), { ttlSeconds: 90 })
   await registry.register?.(GREETER, { ttlSeconds: 90 })
-  await until(() => one.length === 1 && all.length === 6)
+  await waitUntil(() => one.length === 1 && all.length === 6)
   await agent.start({ empty: true })
-  await until(() => one.at(-1) === 'delete' && all.at(-1) === 'delete', SYNC_MS)
+  await waitUntil(() => one.at(-1) === 'delete' && all.at(-1) === 'delete', SYNC_MS)
   await registry.register?.(GREETER, { ttlSeconds: 90 })
-  await until(() => one.at(-1) === 'create' && all.at(-1) === 'create')
+  await waitUntil(() => one.at(-1) === 'create' && all.at(-1) === 'create')
   t.same(one, ['create', 'delete', 'create'])
 })
 
@@ -79,7 +82,7 @@ t.test('names the missing permission on an ACL denial', async (t) => {
   })
   const reasons: (Error | undefined)[] = []
   unknown.watch?.(() => {}, { onOutage: (reason) => reasons.push(reason) })
-  await until(() => reasons.length === 1)
+  await waitUntil(() => reasons.length === 1)
   t.match(reasons[0]?.message, /ACL not found/)
 
   await agent.call('PUT', '/acl/policy', {
@@ -87,7 +90,7 @@ t.test('names the missing permission on an ACL denial', async (t) => {
     Rules: 'service_prefix "" { policy = "read" } node_prefix "" { policy = "read" }',
   })
   await agent.call('PUT', '/acl/token', { SecretID: secret, Policies: [{ Name: 'reader' }] })
-  await until(() => reasons.length === 2)
+  await waitUntil(() => reasons.length === 2)
   t.equal(reasons[1], undefined, 'the outage ends when the token is valid')
   await untilNodes(unknown, GREETER.name, ['127.0.0.1:9001'])
   const text = JSON.stringify([reasons.map(String), Object.values(reasons[0] ?? {})])

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { until } from '../../../contracts/registry.ts'
+import { waitUntil } from '../../../contracts/registry.ts'
 import { startConsul } from '../../../fixtures/consul.ts'
 import { sendJson, startConsulDouble } from '../../../fixtures/consul-double.ts'
 import { openConsulRegistry, SYNC_MS } from '../../../fixtures/consul-registry.ts'
@@ -24,10 +24,10 @@ t.test("shares Consul's connection limit between two clients without outages", a
     }
     return registry
   })
-  await until(() => warnings.length > 0, SYNC_MS)
+  await waitUntil(() => warnings.length > 0, SYNC_MS)
   t.match(warnings[0], /Consul rejects further connections.*limits\.http_max_conns_per_client/)
   for (const name of names) await registries[0]?.register?.(makeService(name, ['127.0.0.1:9001']))
-  await until(() => reported.every(({ size }) => size === names.length), SYNC_MS)
+  await waitUntil(() => reported.every(({ size }) => size === names.length), SYNC_MS)
   t.same(outages, [])
   t.ok(warnings.length <= 2, `at most one warning per client: ${warnings.length}`)
 })
@@ -58,6 +58,6 @@ t.test('finds a service by its exact name only', async (t) => {
   if (agent === undefined) return
   const registry = openConsulRegistry(t, agent)
   await registry.register?.(makeService('orders', ['127.0.0.1:9001']))
-  await until(async () => (await registry.getService('orders')).length === 1, SYNC_MS)
+  await waitUntil(async () => (await registry.getService('orders')).length === 1, SYNC_MS)
   for (const name of ['ORDERS', 'Orders']) t.same(await registry.getService(name), [])
 })

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import t, { type Test } from 'tap'
 import { EVENT } from '../../../../adapters/registry/consul/user-events.ts'
-import { until } from '../../../contracts/registry.ts'
+import { waitUntil } from '../../../contracts/registry.ts'
 import { startConsul } from '../../../fixtures/consul.ts'
 import {
   type ConsulDouble,
@@ -15,7 +15,9 @@ import { makeService } from '../../../fixtures/services.ts'
 /** A Consul with given instances and index; blocking queries hang until released. */
 async function startScripted(
   t: Test,
-): Promise<ConsulDouble & { readonly become: (index: number, ports: readonly number[]) => void }> {
+): Promise<
+  ConsulDouble & { readonly replaceServices: (index: number, ports: readonly number[]) => void }
+> {
   let state = { index: 50, ports: [] as readonly number[] }
   const waiting = new Set<() => void>()
   const answer = ({ path, query }: DoubleRequest, response: ServerResponse): void => {
@@ -33,7 +35,7 @@ async function startScripted(
   const double = await startConsulDouble(t, answer)
   return {
     ...double,
-    become(index, ports) {
+    replaceServices(index, ports) {
       state = { index, ports }
       for (const reply of waiting) reply()
       waiting.clear()
@@ -49,19 +51,19 @@ t.test('shares one query between all watchers of a service', async (t) => {
     registry.watch?.(({ type }) => events.push(`${n} ${type}`), { service: 'web' }),
   )
   t.same(await registry.getService('web'), [])
-  await until(() => consul.requests.length === 2)
+  await waitUntil(() => consul.requests.length === 2)
   t.same(
     consul.requests.map(({ query }) => query.get('index')),
     [null, '50'],
     'lookups are served from the watch',
   )
-  consul.become(51, [80])
-  await until(() => events.length === 3)
+  consul.replaceServices(51, [80])
+  await waitUntil(() => events.length === 3)
   t.same(events.sort(), ['1 create', '2 create', '3 create'])
   t.equal((await registry.getService('web'))[0]?.nodes.length, 1)
-  await until(() => consul.requests.length === 3)
+  await waitUntil(() => consul.requests.length === 3)
   for (const stop of stops) stop?.()
-  await until(() => consul.countConnections() === 1)
+  await waitUntil(() => consul.countConnections() === 1)
 })
 
 t.test('emits changes after an index that went backwards', async (t) => {
@@ -72,12 +74,12 @@ t.test('emits changes after an index that went backwards', async (t) => {
     service: 'web',
   })
   await registry.getService('web')
-  await until(() => consul.requests.length === 2)
-  consul.become(3, [80])
-  await until(() => events.length === 1)
-  await until(() => consul.requests.at(-1)?.query.get('index') === '3')
-  consul.become(4, [80, 81])
-  await until(() => events.length === 2)
+  await waitUntil(() => consul.requests.length === 2)
+  consul.replaceServices(3, [80])
+  await waitUntil(() => events.length === 1)
+  await waitUntil(() => consul.requests.at(-1)?.query.get('index') === '3')
+  consul.replaceServices(4, [80, 81])
+  await waitUntil(() => events.length === 2)
   t.same(events, ['create 1', 'update 2'])
 })
 
@@ -95,7 +97,7 @@ t.test('returns no state older than the watch', async (t) => {
   const registry = openConsulRegistry(t, consul)
   registry.watch?.(() => {})
   const answer = registry.getService('web')
-  await until(() => pending.length === 1)
+  await waitUntil(() => pending.length === 1)
   t.same(order, ['catalog false'])
   pending[0]!()
   t.same(await answer, [])
@@ -109,7 +111,7 @@ t.test('shares the first response of a watch with a list', async (t) => {
   const lists = await Promise.all([registry.listServices(), registry.listServices()])
   t.match(lists, [[{ name: 'web' }], [{ name: 'web' }]])
   const requests = () => consul.requests.filter(({ path }) => path.includes('catalog'))
-  await until(() => requests().length === 2)
+  await waitUntil(() => requests().length === 2)
   t.same(
     requests().map(({ query }) => query.get('index')),
     [null, '50'],
@@ -136,8 +138,8 @@ t.test('polls services beyond the connections with one warning', async (t) => {
     /at most 3 services can be watched in Consul/,
   )
   await Promise.all(['a', 'b', 'c'].map((name) => registry.getService(name)))
-  consul.become(51, [80])
-  await until(() => events.length === 3)
+  consul.replaceServices(51, [80])
+  await waitUntil(() => events.length === 3)
   t.same(events.sort(), ['a create', 'b create', 'c create'])
   t.match(warnings, [/more services are watched than max_waiting=1 allows/])
   t.equal(warnings.length, 1)
@@ -151,10 +153,10 @@ t.test('polls services without a connection when the catalog reports a change', 
     const name = path.split('/').at(-1)!
     const isCatalog = path.includes('catalog')
     const reply = (): void => {
-      const tags = (own: number) => ['mx', 'mx.version=latest', `mx.revision=${own}`]
-      const instance = (own: number) => ({
+      const tags = (revision: number) => ['mx', 'mx.version=latest', `mx.revision=${revision}`]
+      const instance = (revision: number) => ({
         Node: { Node: 'n', Address: '10.0.0.1' },
-        Service: { ID: `${name}:${own}`, Service: name, Port: 80, Tags: tags(own) },
+        Service: { ID: `${name}:${revision}`, Service: name, Port: 80, Tags: tags(revision) },
       })
       const catalog = { a: tags(1), b: tags(revision), c: tags(1) }
       const body = isCatalog ? catalog : [instance(name === 'b' ? revision : 1)]
@@ -179,11 +181,11 @@ t.test('polls services without a connection when the catalog reports a change', 
     )
   await Promise.all(['a', 'b', 'c'].map((name) => registry.getService(name)))
   // Changes only the catalog, because no service has a connection.
-  await until(() => pending.size === 1)
+  await waitUntil(() => pending.size === 1)
   requests.length = 0
   revision = 2
   for (const reply of pending) reply()
-  await until(() => events.length > 0)
+  await waitUntil(() => events.length > 0)
   t.same(events, ['update b 2'])
   t.same([...new Set(requests)], ['b'])
 })
@@ -193,9 +195,9 @@ t.test('sends nothing after close', async (t) => {
   const registry = openConsulRegistry(t, consul)
   registry.watch?.(() => t.fail('no event expected'), { service: 'web' })
   registry.watch?.(() => t.fail('no event expected'))
-  await until(() => consul.requests.length >= 3)
+  await waitUntil(() => consul.requests.length >= 3)
   await registry.close?.()
-  await until(() => consul.countConnections() === 0)
+  await waitUntil(() => consul.countConnections() === 0)
   await t.rejects(async () => registry.getService('web'), /the registry is closed/)
   registry.watch?.(() => t.fail('no event expected'))?.()
 })
@@ -211,13 +213,13 @@ t.test('waits for an announced change with or without a slot', async (t) => {
   const registry = openConsulRegistry(t, agent, { maxWaiting: 1, pollMs: 100_000 })
   const events: string[] = []
   registry.watch?.(() => {})
-  await until(async () => (await registry.listServices()).length === 3, SYNC_MS)
+  await waitUntil(async () => (await registry.listServices()).length === 3, SYNC_MS)
   for (const name of names) {
     const options = { service: name, idleMs: () => 20_000 }
     registry.watch?.(({ service }) => events.push(`${name} ${service.nodes.length}`), options)
     await registry.getService(name)
   }
-  await until(async () => {
+  await waitUntil(async () => {
     await add('third', 'third-2')
     await fetch(`http://${agent.host}:${agent.port}/v1/event/fire/${EVENT}`, {
       method: 'PUT',
@@ -236,7 +238,7 @@ t.test('emits an announced service before the catalog lists it', async (t) => {
   const events: string[] = []
   registry.watch?.(({ type, service }) => events.push(`${type} ${service.name}`))
   await registry.listServices()
-  await until(async () => {
+  await waitUntil(async () => {
     await writer.register!(makeService('late', ['127.0.0.1:2']))
     await writer.register!(makeService('late', ['127.0.0.1:1']))
     return events.includes('create late')

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import t from 'tap'
 import { createConsulRegistry } from '../../../../adapters/registry/consul.ts'
 import type { Service } from '../../../../core/contracts/registry.ts'
-import { type RegistrySubject, testRegistry, until } from '../../../contracts/registry.ts'
+import { type RegistrySubject, testRegistry, waitUntil } from '../../../contracts/registry.ts'
 import { type ConsulAgent, startConsul } from '../../../fixtures/consul.ts'
 import {
   GREETER,
@@ -46,10 +46,10 @@ function testContract(agent: ConsulAgent): void {
       pace: { gapMs: 10 },
     })
     /** Another registry, to read the catalog. */
-    const witness = createConsulRegistry({ host: agent.host, port: agent.port })
-    t.teardown(() => witness.close?.())
+    const observer = createConsulRegistry({ host: agent.host, port: agent.port })
+    t.teardown(() => observer.close?.())
     let pending: readonly Service[] = []
-    const become: RegistrySubject['become'] = async (services) => {
+    const replaceServices: RegistrySubject['replaceServices'] = async (services) => {
       for (const service of services) await registry.register?.(service, { ttlSeconds: 90 })
       for (const old of pending) {
         const expected = services.filter((s) => s.name === old.name && s.version === old.version)
@@ -58,16 +58,16 @@ function testContract(agent: ConsulAgent): void {
         await registry.deregister?.({ ...old, nodes })
       }
       pending = services
-      await until(async () => {
+      await waitUntil(async () => {
         const names = new Set(['go.mx.api.greeter', 'go.mx.api.users'])
         const result = []
-        for (const name of names) result.push(...(await witness.getService(name)))
+        for (const name of names) result.push(...(await observer.getService(name)))
         const counts = (list: readonly Service[]): string[] =>
           list.map(({ name, version, nodes }) => `${name} ${version} ${nodes.length}`).sort()
         return isDeepStrictEqual(counts(result), counts(services))
       })
     }
-    return { registry, become, listsNodes: false }
+    return { registry, replaceServices, listsNodes: false }
   })
 }
 
@@ -89,17 +89,17 @@ function testEntries(agent: ConsulAgent): void {
     })
     await watcher.getService('crowded')
     await writer.register!(two!)
-    await until(() => reported.length === 1, SYNC_MS)
+    await waitUntil(() => reported.length === 1, SYNC_MS)
     await writer.deregister!(one!)
-    await until(() => reported.length === 2, SYNC_MS)
+    await waitUntil(() => reported.length === 2, SYNC_MS)
     await writer.deregister!(two!)
-    await until(() => reported.length === 3, SYNC_MS)
+    await waitUntil(() => reported.length === 3, SYNC_MS)
     t.same(reported, ['update 2', 'update 1', 'delete 0'])
   })
 
   t.test('registers in a form that other Consul users can read', async (t) => {
     const registry = openConsulRegistry(t, agent)
-    const nothing = { name: '', type: '', values: [] }
+    const NO_VALUE = { name: '', type: '', values: [] }
     const value = { name: 'Req', type: 'Req', values: [{ name: 'id', type: 'int64', values: [] }] }
     const service: Service = {
       name: 'orders',
@@ -109,7 +109,7 @@ function testEntries(agent: ConsulAgent): void {
         {
           name: 'Orders.Get',
           request: value,
-          response: nothing,
+          response: NO_VALUE,
           metadata: { path: '/orders/{id}', method: 'GET' },
         },
       ],
@@ -163,9 +163,11 @@ function testEntries(agent: ConsulAgent): void {
     await untilNodes(registry, GREETER.name, ['127.0.0.1:9001'])
     const [after] = await readHealthRows(agent, GREETER.name)
     t.equal(after?.Service.ModifyIndex, before?.Service.ModifyIndex, 'the same registration')
-    const heavier = makeService(GREETER.name, [makeNode('127.0.0.1:9001', { weight: '2' })])
-    await registry.register?.(heavier, { ttlSeconds: 90 })
-    await until(async () => isDeepStrictEqual(await registry.getService(GREETER.name), [heavier]))
+    const reweighted = makeService(GREETER.name, [makeNode('127.0.0.1:9001', { weight: '2' })])
+    await registry.register?.(reweighted, { ttlSeconds: 90 })
+    await waitUntil(async () =>
+      isDeepStrictEqual(await registry.getService(GREETER.name), [reweighted]),
+    )
     await registry.deregister?.(GREETER)
   })
 
@@ -188,11 +190,11 @@ function testEntries(agent: ConsulAgent): void {
     const events: string[] = []
     registry.watch?.(({ type }) => events.push(type), { service: GREETER.name })
     // An agent may update the catalog later than the TTL.
-    await until(async () => {
+    await waitUntil(async () => {
       await registry.register?.(GREETER, { ttlSeconds: 3 })
       return events.length > 0
     }, SYNC_MS)
-    await until(() => events.length >= 2, SYNC_MS).catch(() => {})
+    await waitUntil(() => events.length >= 2, SYNC_MS).catch(() => {})
     t.same(events, ['create', 'delete'])
     const checks = (await agent.call('GET', '/agent/checks')) as Record<string, unknown>
     t.match(checks[`service:${GREETER_ID}`], { Status: 'critical', Output: /TTL expired/ })
@@ -231,7 +233,7 @@ function testEntries(agent: ConsulAgent): void {
     await untilNodes(registries[1]!, 'cart', ['127.0.0.1:9002'])
     await registries[0]!.deregister?.(services[0]!)
     await untilNodes(registries[0]!, 'cart', [])
-    await until(async () => (await registries[0]!.listServices()).length === 0)
+    await waitUntil(async () => (await registries[0]!.listServices()).length === 0)
     t.equal((await registries[1]!.listServices()).length, 1)
     t.same([...registries[0]!.listDomains!()], ['shop'], 'the domains are listed')
     await registries[1]!.deregister?.(services[1]!)

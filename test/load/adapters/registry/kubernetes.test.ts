@@ -14,12 +14,12 @@ import {
   openKubernetesApi,
 } from '../../../fixtures/kubernetes-api.ts'
 import {
-  becomeServices,
   makeEndpoint,
   makeKubernetesService,
   makeSlice,
+  replaceServices,
 } from '../../../fixtures/kubernetes-objects.ts'
-import { until } from '../../../fixtures/raw-backend.ts'
+import { waitUntil } from '../../../fixtures/raw-backend.ts'
 
 async function open(
   t: Test,
@@ -49,10 +49,10 @@ const GREETER: Service = {
 testRegistry(t, async () => {
   const { api, registry } = await open(t)
   await registry.listServices()
-  await until(() => api.watchers.size === 2)
+  await waitUntil(() => api.watchers.size === 2)
   return {
     registry,
-    become: (services) => becomeServices(api, registry, services),
+    replaceServices: (services) => replaceServices(api, registry, services),
     async restart(services) {
       const rejected = new Set<string>()
       api.intercept = (url, request) => {
@@ -61,8 +61,8 @@ testRegistry(t, async () => {
         return true
       }
       api.disconnect()
-      await until(() => rejected.size === 2)
-      const shown = becomeServices(api, registry, services)
+      await waitUntil(() => rejected.size === 2)
+      const shown = replaceServices(api, registry, services)
       api.compact()
       api.intercept = () => false
       await shown
@@ -136,7 +136,7 @@ t.test('names the required permissions when the cluster denies access', async (t
   t.match(reasons, [{ message }])
   writeGreeter(api)
   api.intercept = () => false
-  await until(() => reasons.length === 2)
+  await waitUntil(() => reasons.length === 2)
   t.equal(reasons[1], undefined, 'the outage ends when access is granted')
   t.same(registry.getService('greeter'), [GREETER])
   t.same(events, [{ type: 'create', service: GREETER }], 'existing services are reported')
@@ -146,7 +146,7 @@ t.test('returns the last known state during an outage', async (t) => {
   const { api, registry } = await open(t)
   writeGreeter(api)
   await registry.getService('greeter')
-  await until(() => api.watchers.size === 2)
+  await waitUntil(() => api.watchers.size === 2)
   const reasons: (Error | undefined)[] = []
   const events: RegistryEvent[] = []
   t.teardown(
@@ -157,12 +157,12 @@ t.test('returns the last known state during an outage', async (t) => {
     return true
   }
   api.disconnect()
-  await until(() => reasons.length === 1)
+  await waitUntil(() => reasons.length === 1)
   t.match(reasons[0]?.message, /^cannot watch Kubernetes (services|endpointslices): /)
   t.same(registry.getService('greeter'), [GREETER])
   api.write('services', makeKubernetesService('greeter', { 'mx/weight': '2' }))
   api.intercept = () => false
-  await until(() => reasons.length === 2 && events.length === 1)
+  await waitUntil(() => reasons.length === 2 && events.length === 1)
   t.equal(reasons[1], undefined)
   t.match(events, [{ type: 'update', service: { nodes: [{ metadata: { weight: '2' } }] } }])
 })
@@ -187,10 +187,10 @@ t.test('ignores an invalid Service and reports it once', async (t) => {
   api.write('endpointslices', makeSlice('bad-a', 'bad', ['10.0.0.9']))
   api.write('services', makeKubernetesService('bad', { 'mx/weight': 'heavy' }))
   t.same(await registry.listServices(), [GREETER])
-  await until(() => api.watchers.size === 2)
+  await waitUntil(() => api.watchers.size === 2)
   api.write('endpointslices', makeSlice('bad-a', 'bad', ['10.0.0.8']))
   api.write('endpointslices', makeSlice('greeter-a', 'greeter', ['10.0.0.7']))
-  await until(() => /10\.0\.0\.7/.test(JSON.stringify(registry.listServices())))
+  await waitUntil(() => /10\.0\.0\.7/.test(JSON.stringify(registry.listServices())))
   t.same(problems, [
     'Kubernetes service bad is ignored: mx/weight must be a whole number from 1 to 1000, got "heavy"',
   ])
@@ -209,9 +209,9 @@ t.test('warns once about an HTTP/2-only port, which gets HTTP/1.1', async (t) =>
     api.write('endpointslices', makeSlice(`${name}-a`, name, ['10.0.0.1'], slice))
   }
   t.equal((await registry.listServices()).length, 2)
-  await until(() => api.watchers.size === 2)
+  await waitUntil(() => api.watchers.size === 2)
   api.write('endpointslices', makeSlice('shop-a', 'shop', ['10.0.0.2'], slice))
-  await until(() => /10\.0\.0\.2/.test(JSON.stringify(registry.listServices())))
+  await waitUntil(() => /10\.0\.0\.2/.test(JSON.stringify(registry.listServices())))
   t.match(problems, [
     /^Kubernetes service shop: its port has the appProtocol kubernetes\.io\/h2c, but HTTP\/2 to backends is not supported/,
   ])
@@ -238,7 +238,7 @@ t.test('rejects an invalid namespace immediately', async (t) => {
 t.test('ends watches and rejects pending queries on close', async (t) => {
   const { api, registry } = await open(t)
   await registry.listServices()
-  await until(() => api.watchers.size === 2)
+  await waitUntil(() => api.watchers.size === 2)
   const ended = [...api.watchers].map(({ response }) => once(response, 'close'))
   await registry.close?.()
   await Promise.all(ended)
@@ -267,11 +267,11 @@ t.test('lists a Service with unready endpoints without nodes', async (t) => {
   t.equal((await directory.find('greeter'))?.nodes.length, 1)
   // Synchronous from the first response.
   const countNodes = () => (directory.find('greeter') as Upstream | undefined)?.nodes.length
-  await until(() => api.watchers.size === 2)
+  await waitUntil(() => api.watchers.size === 2)
   const unready = makeEndpoint('10.0.0.1', { conditions: { ready: false } })
   for (const endpoints of [[unready], []]) {
     api.write('endpointslices', makeSlice('greeter-a', 'greeter', endpoints))
-    await until(() => countNodes() === 0)
+    await waitUntil(() => countNodes() === 0)
     t.same(
       await registry.getService('greeter'),
       [{ ...GREETER, nodes: [] }],
@@ -279,12 +279,12 @@ t.test('lists a Service with unready endpoints without nodes', async (t) => {
     )
     t.same(await registry.listServices(), [{ ...GREETER, nodes: [] }])
     api.write('endpointslices', makeSlice('greeter-a', 'greeter', ['10.0.0.1']))
-    await until(() => countNodes() === 1)
+    await waitUntil(() => countNodes() === 1)
   }
   api.remove('endpointslices', 'greeter-a')
-  await until(() => countNodes() === 0)
+  await waitUntil(() => countNodes() === 0)
   api.remove('services', 'greeter')
-  await until(() => {
+  await waitUntil(() => {
     directory.sweep()
     return countNodes() === undefined
   })

@@ -13,7 +13,7 @@ import { testRegistry } from '../../../contracts/registry.ts'
 import { eventually } from '../../../fixtures/eventually.ts'
 import { type MxService, openMxService } from '../../../fixtures/mx-service.ts'
 import { openPlatformRegistry } from '../../../fixtures/platform-registry.ts'
-import { until } from '../../../fixtures/raw-backend.ts'
+import { waitUntil } from '../../../fixtures/raw-backend.ts'
 import { makeService, replaceServices } from '../../../fixtures/services.ts'
 
 /** The registry service, on `port` if it is set. */
@@ -30,7 +30,7 @@ async function list(registry: Registry): Promise<Entry[]> {
 }
 
 /** Waits until any service is registered. */
-async function comes(registry: Registry): Promise<void> {
+async function waitForService(registry: Registry): Promise<void> {
   await eventually(async () => (await list(registry)).length > 0)
 }
 
@@ -68,7 +68,7 @@ function watch(registry: Registry, service?: string): string[] {
 async function openRelay(t: Test) {
   const sockets = new Set<Socket>()
   let target: number | undefined
-  const keep = (socket: Socket, peer: () => Socket | undefined): void => {
+  const addSocket = (socket: Socket, peer: () => Socket | undefined): void => {
     sockets.add(socket)
     socket.on('error', () => {})
     socket.on('close', () => {
@@ -78,10 +78,10 @@ async function openRelay(t: Test) {
   }
   const server = createServer((socket) => {
     const far = target === undefined ? undefined : connect(target, '127.0.0.1')
-    keep(socket, () => far)
+    addSocket(socket, () => far)
     if (far === undefined) socket.destroy()
     else {
-      keep(far, () => socket)
+      addSocket(far, () => socket)
       socket.pipe(far).pipe(socket)
     }
   }).listen(0, '127.0.0.1')
@@ -111,7 +111,7 @@ testRegistry(t, async () => {
   relay.relayTo(remote.port)
   return {
     registry,
-    async become(services) {
+    async replaceServices(services) {
       // The watch is active at the service once a read has settled.
       await registry.listServices()
       await replaceServices(writer, services)
@@ -135,7 +135,7 @@ t.test('registers again when the registry restarted empty', async (t) => {
   await registry.deregister(USERS)
   await first.stop()
   const second = await openRemote(t, first.port)
-  await comes(second.registry)
+  await waitForService(second.registry)
   t.same(await list(second.registry), [GREETER], 'without the deregistered service')
 })
 
@@ -149,7 +149,7 @@ t.test('does not renew a registration without heartbeats after its TTL', async (
   await first.stop()
   now = 90_000
   const second = await openRemote(t, first.port)
-  await comes(second.registry)
+  await waitForService(second.registry)
   t.same(await list(second.registry), [USERS])
 })
 
@@ -161,9 +161,9 @@ t.test('reports an outage and the changes during it', async (t) => {
   const ofUsers = watch(registry, 'users')
   t.equal((await list(registry)).length, 2)
   await first.stop()
-  await until(() => reported.includes('out'))
+  await waitUntil(() => reported.includes('out'))
   const late = watch(registry)
-  await until(() => late.includes('out'))
+  await waitUntil(() => late.includes('out'))
   await t.rejects(Promise.resolve(registry.getService('greeter')), {
     message: /^the registry mx:\/\/127\.0\.0\.1:\d+ is unreachable: .*ECONNREFUSED/,
   })
@@ -172,12 +172,12 @@ t.test('reports an outage and the changes during it', async (t) => {
     makeService('greeter', ['127.0.0.1:9001', '127.0.0.1:9003']),
     makeService('billing', ['127.0.0.1:9004']),
   ])
-  await until(() => reported.includes('back'))
+  await waitUntil(() => reported.includes('back'))
   t.same(reported, ['out', 'create billing 1', 'update greeter 2', 'delete users 0', 'back'])
   t.same(ofUsers, ['out', 'delete users 0', 'back'])
   t.same(late, reported, 'watchers added during the outage are notified, too')
   await fill(second.registry, [GREETER])
-  await until(() => reported.length === 7)
+  await waitUntil(() => reported.length === 7)
   t.same(reported.slice(5), ['update greeter 1', 'delete billing 0'], 'later changes are reported')
 })
 
@@ -192,7 +192,7 @@ t.test('detects a silent registry within the timeout', async (t) => {
   relay.fallSilent()
   const silentMs = performance.now()
   await fill(remote.registry, [GREETER, USERS])
-  await until(() => reported.includes('back'))
+  await waitUntil(() => reported.includes('back'))
   t.same(reported, ['out', 'create users 1', 'back'])
   t.ok(performance.now() - silentMs > 500, 'not before the ping timeout')
 })
@@ -202,10 +202,10 @@ t.test('emits everything when the registry starts after its watcher', async (t) 
   await stopped.stop()
   const registry = open(t, stopped.port)
   const reported = watch(registry)
-  await until(() => reported.includes('out'))
+  await waitUntil(() => reported.includes('out'))
   const remote = await openRemote(t, stopped.port)
   await fill(remote.registry, [GREETER])
-  await until(() => reported.length === 3)
+  await waitUntil(() => reported.length === 3)
   t.same(reported, ['out', 'create greeter 1', 'back'])
 })
 
@@ -228,14 +228,14 @@ t.test('misses no event between a watch and a read', async (t) => {
   const registry = open(t, port)
   for (let round = 0; round < 20; round++) {
     const service = makeService(`service-${round}`, ['127.0.0.1:9001'])
-    const seen = new Set<string>()
-    const stop = registry.watch(({ service }) => seen.add(service.name))
+    const versions = new Set<string>()
+    const stop = registry.watch(({ service }) => versions.add(service.name))
     const read = Promise.resolve(registry.listServices())
     await Promise.resolve(remote.register!(service))
-    for (const { name } of await read) seen.add(name)
-    await until(() => seen.has(service.name))
+    for (const { name } of await read) versions.add(name)
+    await waitUntil(() => versions.has(service.name))
     stop()
-    t.ok(seen.has(service.name), service.name)
+    t.ok(versions.has(service.name), service.name)
   }
 })
 
@@ -290,7 +290,7 @@ t.test('does not treat a 404 of another service as an unknown service', async (t
   })
   const reasons: string[] = []
   registry.watch(() => {}, { onOutage: (reason) => reasons.push(String(reason?.message)) })
-  await until(() => reasons.length > 0)
+  await waitUntil(() => reasons.length > 0)
   t.match(reasons[0], /denied the request \(404\)/)
 })
 
@@ -373,7 +373,7 @@ t.test('shares one watch between all watchers', async (t) => {
   t.same(watches(), [{ options: { domain: 'mx' } }])
   t.equal(connections.length, 1)
   for (const stop of stops) stop()
-  await until(() => ended.length === 1)
+  await waitUntil(() => ended.length === 1)
   await registry.register(GREETER, { ttlSeconds: 90 })
   t.same(
     watches().at(-1),
@@ -381,7 +381,7 @@ t.test('shares one watch between all watchers', async (t) => {
     'a registry that only registers watches one service',
   )
   await registry.deregister(GREETER)
-  await until(() => ended.length === 2)
+  await waitUntil(() => ended.length === 2)
   t.same(ended, ['all', 'greeter'])
 })
 

@@ -18,7 +18,7 @@ import {
 import { type PodInstance, startKubelet } from '../../../fixtures/kubernetes-kubelet.ts'
 import type { ApiObject } from '../../../fixtures/kubernetes-object.ts'
 import { makeSlice } from '../../../fixtures/kubernetes-objects.ts'
-import { until } from '../../../fixtures/raw-backend.ts'
+import { waitUntil } from '../../../fixtures/raw-backend.ts'
 
 /** Environments of the instances so far by pod name. */
 const events = new Map<string, PodInstance>()
@@ -83,7 +83,7 @@ function list(collection: Collection, space: string): ApiObject[] {
   return api.list(collection).filter(({ metadata }) => metadata.namespace === space)
 }
 
-const namesOf = (objects: ApiObject[]): string[] => objects.map(({ metadata }) => metadata.name)
+const listNames = (objects: ApiObject[]): string[] => objects.map(({ metadata }) => metadata.name)
 
 testRuntime(t, (t) => ({ runtime: open(t), toWorkload }))
 
@@ -92,7 +92,7 @@ t.test('passes the environment, with secrets in a Secret only', async (t) => {
   const env = { MX_PROFILE: 'service', MX_AUTH_SECRET: 's3cret', GREETING: 'a $(PATH) $$(B) $' }
   await runtime.apply(toWorkload('serves', { env }))
   const state = await whenState(runtime, ({ status }) => status === 'running')
-  const [pod] = namesOf(list('pods', runtime.space))
+  const [pod] = listNames(list('pods', runtime.space))
   const copy = { ...env, MX_SERVICE_ADDRESS: ':8080', MX_INSTANCE: pod }
   t.strictSame(events.get(pod!)?.env, copy)
   const shown = JSON.stringify([
@@ -118,7 +118,7 @@ t.test('makes instances discoverable by service name in the Kubernetes registry'
   const before = api.access.length
   t.teardown(async () => {
     const watched = () => new Set([...api.watchers].map(({ collection }) => collection))
-    await until(() => watched().has('services') && watched().has('endpointslices'))
+    await waitUntil(() => watched().has('services') && watched().has('endpointslices'))
     await registry.close?.()
     // Permissions of the registry are not part of the runtime's role.
     api.access.splice(before)
@@ -140,12 +140,12 @@ t.test('adopts running workloads after a restart without restarting them', async
   await before.apply(toWorkload('serves'))
   const state = await whenState(before, ({ status }) => status === 'running')
   await before.close()
-  const pods = namesOf(list('pods', before.space))
+  const pods = listNames(list('pods', before.space))
   const after = open(t, { namespace: before.space })
   t.strictSame(await after.read(), [state])
   await after.apply(toWorkload('serves'))
   t.strictSame(await after.read(), [state])
-  t.strictSame(namesOf(list('pods', before.space)), pods)
+  t.strictSame(listNames(list('pods', before.space)), pods)
 })
 
 t.test('replaces instances one by one when credentials change', async (t) => {
@@ -155,7 +155,7 @@ t.test('replaces instances one by one when credentials change', async (t) => {
   const states: WorkloadState[] = []
   runtime.watch((state) => states.push(state))
   await runtime.apply(toWorkload('serves', { env: { MX_AUTH_SECRET: 'b' } }))
-  await until(() => {
+  await waitUntil(() => {
     const [pod, ...more] = list('pods', runtime.space)
     return more.length === 0 && events.get(pod!.metadata.name)?.env['MX_AUTH_SECRET'] === 'b'
   })
@@ -232,11 +232,11 @@ t.test('restarts a failed revision that is applied again', async (t) => {
   const runtime = open(t)
   await runtime.apply(toWorkload('fails'))
   await whenState(runtime, ({ status }) => status === 'error')
-  const before = namesOf(list('pods', runtime.space))
+  const before = listNames(list('pods', runtime.space))
   await runtime.apply(toWorkload('fails'))
   t.match(await runtime.read(), [{ status: 'starting', error: undefined }])
   await whenState(runtime, ({ status }) => status === 'error')
-  t.not(namesOf(list('pods', runtime.space))[0], before[0])
+  t.not(listNames(list('pods', runtime.space))[0], before[0])
 })
 
 t.test('waits for the instances on removal and leaves nothing', async (t) => {
@@ -251,7 +251,7 @@ t.test('waits for the instances on removal and leaves nothing', async (t) => {
   const removal = Promise.resolve(runtime.remove(KEY)).then(() => {
     isDone = true
   })
-  await until(() => statuses.includes('stopping'))
+  await waitUntil(() => statuses.includes('stopping'))
   t.notOk(isDone, 'an instance still runs')
   for (const copy of pending) copy.exit(0)
   await removal
@@ -267,7 +267,7 @@ t.test('keeps only the Secrets in use', async (t) => {
     await runtime.apply(toWorkload('serves', { revision, env: env(revision) }))
     await whenState(runtime, (state) => state.revision === revision && state.status === 'running')
   }
-  await until(() => list('secrets', runtime.space).length === 1)
+  await waitUntil(() => list('secrets', runtime.space).length === 1)
   t.equal(
     list('pods', runtime.space).length,
     1,
@@ -315,7 +315,7 @@ t.test('returns the last known state during an outage and reports it', async (t)
     return true
   }
   api.disconnect()
-  await until(() => problems.length > 0)
+  await waitUntil(() => problems.length > 0)
   t.match(problems[0], /^cannot watch Kubernetes (pods|deployments): /)
   t.strictSame(await runtime.read(), [state])
 })
@@ -346,9 +346,9 @@ t.test('ends the watches on close without restarts', async (t) => {
   await whenState(runtime, ({ status }) => status === 'running')
   const countWatchers = (): number =>
     [...api.watchers].filter(({ namespace }) => namespace === runtime.space).length
-  await until(() => countWatchers() === 4)
+  await waitUntil(() => countWatchers() === 4)
   await runtime.close()
-  await until(() => countWatchers() === 0)
+  await waitUntil(() => countWatchers() === 0)
   t.equal(list('pods', runtime.space).length, 1)
   await t.rejects(Promise.resolve(runtime.read()), /the Kubernetes runtime is closed/)
 })

@@ -26,10 +26,10 @@ function load(address: string, options: Partial<LoadOptions> = {}): Promise<Load
 t.test('without a rate every connection sends the next request after its response', async (t) => {
   let served = 0
   let running = 0
-  let mostRunning = 0
+  let maxRunning = 0
   const address = await serveHttp(t, (_request, response) => {
     served++
-    mostRunning = Math.max(mostRunning, ++running)
+    maxRunning = Math.max(maxRunning, ++running)
     setTimeout(() => {
       running--
       response.setHeader('server-timing', 'gateway;dur=0.5, upstream;dur=1.5')
@@ -40,7 +40,7 @@ t.test('without a rate every connection sends the next request after its respons
   t.ok(result.sent > 8, 'connections are reused')
   t.equal(result.sent, served)
   t.equal(result.replies, served)
-  t.equal(mostRunning, 4)
+  t.equal(maxRunning, 4)
   t.same(result.statuses, { 200: served })
   t.same(result.failures, {
     refused: 0,

@@ -5,7 +5,7 @@ import { OpenCalls } from '../../../../core/auth/revocable-calls.ts'
 import { createAccount, createRule, MemoryAuthSource } from '../../../fixtures/auth-source.ts'
 
 const resource = { type: 'service', name: 'greeter', endpoint: 'A.Watch' }
-const NOBODY = { id: 'nobody', access: 'DENIED' } as const
+const ANONYMOUS = { id: 'nobody', access: 'DENIED' } as const
 
 function open(t: Test) {
   const source = new MemoryAuthSource()
@@ -39,24 +39,24 @@ function open(t: Test) {
 t.test('an open call ends once when a rule denies it', async (t) => {
   const { add, ended, change } = open(t)
   await add('a')
-  await change(NOBODY)
+  await change(ANONYMOUS)
   t.same(ended, ['a 401'])
   await change({})
-  await change(NOBODY)
+  await change(ANONYMOUS)
   t.same(ended, ['a 401'])
 })
 
 t.test('settled calls and calls after close are not ended', async (t) => {
   const { calls, add, ended, change } = open(t)
-  const over = await add('a')
+  const tooMany = await add('a')
   await add('b')
-  over()
-  await change(NOBODY)
+  tooMany()
+  await change(ANONYMOUS)
   t.same(ended, ['b 401'])
   await change({})
   await add('c')
   calls.close()
-  await change(NOBODY)
+  await change(ANONYMOUS)
   t.same(ended, ['b 401'])
 })
 

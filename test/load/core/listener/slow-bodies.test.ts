@@ -4,7 +4,7 @@ import type { Exchange } from '../../../../core/exchange.ts'
 import { createNodeListener } from '../../../../core/listener/node/listener.ts'
 import { createUwsListener } from '../../../../core/listener/uws/listener.ts'
 import { openListener } from '../../../fixtures/open-listener.ts'
-import { until } from '../../../fixtures/raw-backend.ts'
+import { waitUntil } from '../../../fixtures/raw-backend.ts'
 import { RawClient, statusCodes } from '../../../fixtures/raw-client.ts'
 
 /** Longer than the timers of µWebSockets, which are about ten seconds. */
@@ -36,7 +36,7 @@ for (const [name, create] of [
     }
     chunked.send('0\r\n\r\n')
     for (const client of [known, chunked]) {
-      await client.until(({ text }) => text.endsWith(`\r\n\r\n${length}`))
+      await client.waitUntil(({ text }) => text.endsWith(`\r\n\r\n${length}`))
       t.strictSame(statusCodes(client.text), [200])
     }
   })
@@ -53,7 +53,7 @@ for (const [name, create] of [
       // Sent in one chunk, so that the bytes after the head arrive with it.
       const head = 'POST / HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\n'
       client.send(`${head}5\r\nhello\r\n0\r\n\r\n`)
-      await client.until(({ text }) => text.endsWith('\r\n\r\nok'))
+      await client.waitUntil(({ text }) => text.endsWith('\r\n\r\nok'))
       t.strictSame(statusCodes(client.text), [200])
     },
   )
@@ -75,7 +75,7 @@ for (const [kind, request, send] of [
     client.send(`${request}Host: a.test\r\n\r\n`)
     await delay(LONG_MS)
     client.socket.resume()
-    await until(() => served[0]!.finished)
+    await waitUntil(() => served[0]!.finished)
     t.equal(served[0]!.aborted, false)
     t.equal(served[0]!.bytesOut, LARGE.length)
   })
@@ -107,6 +107,6 @@ t.test("uws: a client stream may be silent for longer than the library's timeout
   client.send('POST / HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n')
   await delay(LONG_MS)
   client.send('0\r\n\r\n')
-  await client.until(({ text }) => text.endsWith('\r\n\r\n5'))
+  await client.waitUntil(({ text }) => text.endsWith('\r\n\r\n5'))
   t.strictSame(statusCodes(client.text), [200])
 })

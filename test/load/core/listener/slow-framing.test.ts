@@ -105,7 +105,7 @@ for (const [description, flags, payload] of [
     const connection = await backend.connection()
     await connection.request()
     await drip(() => raw.send(toFrame(FRAME.DATA, flags, stream, Buffer.from(payload, 'latin1'))))
-    const body = await raw.until(({ type }) => type === FRAME.DATA)
+    const body = await raw.waitUntil(({ type }) => type === FRAME.DATA)
     t.match(body.payload.toString(), /the request body arrives too slowly/)
     await connection.ended()
     await gateway.idle()
@@ -146,7 +146,7 @@ t.test('HTTP/2: closes a connection whose only request never completes its head'
   const connection = new Http2Connection(session, socket, serving)
   await once(session, 'remoteSettings')
   raw.send(toFrame(FRAME.HEADERS, END_STREAM, 1, toBlock(toRequest('/'))))
-  for (let look = 0; look < 3; look++) {
+  for (let round = 0; round < 3; round++) {
     raw.send(toFrame(FRAME.CONTINUATION, 0, 1, toBlock(['x-a', 'b'])))
     connection.sweep(clock.nowMs + 59_000)
     t.notOk(session.closed)

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { watchParsedFile } from '../../../../core/plugin/watch-parsed-file.ts'
 import { createTestEnv } from '../../../../sdk/testing.ts'
-import { until } from '../../../fixtures/raw-backend.ts'
+import { waitUntil } from '../../../fixtures/raw-backend.ts'
 import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
 
 const parse = (text: string): string => {
@@ -19,7 +19,7 @@ async function passCheck(t: Test, file: string): Promise<void> {
   const opened = watchParsedFile(other, { parse, onChange: () => {}, log })
   t.teardown(opened.close)
   writeFileSync(other, 'second')
-  await until(() => messages.length === 1)
+  await waitUntil(() => messages.length === 1)
 }
 
 t.test(
@@ -37,15 +37,15 @@ t.test(
     t.teardown(opened.close)
     t.equal(opened.value, 'one')
     writeFileSync(file, 'second')
-    await until(() => messages.length === 1)
+    await waitUntil(() => messages.length === 1)
     writeFileSync(file, 'wrong')
-    await until(() => messages.length === 2)
+    await waitUntil(() => messages.length === 2)
     await passCheck(t, file)
     t.equal(messages.length, 2, 'logged once')
     rmSync(file)
-    await until(() => messages.length === 3)
+    await waitUntil(() => messages.length === 3)
     writeFileSync(file, 'the last')
-    await until(() => messages.length === 4)
+    await waitUntil(() => messages.length === 4)
     t.same(seen, ['second', 'the last'])
     t.same(messages, [
       'info: file reloaded',

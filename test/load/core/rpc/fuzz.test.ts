@@ -102,9 +102,9 @@ function serve(call: IncomingCall, n: number): void {
 
 t.test('random bytes of a caller close at most its own connection, with a code', async (t) => {
   const other = { socket: new TestSocket(), ...createTracker() }
-  const bystander = new ServerConnection(other.dispatch)
-  bystander.open(other.socket)
-  bystander.onMessage(FROM_CALLER[0]!, true)
+  const otherConnection = new ServerConnection(other.dispatch)
+  otherConnection.open(other.socket)
+  otherConnection.onMessage(FROM_CALLER[0]!, true)
   let closed = 0
   let runs = 0
   fc.assert(
@@ -139,16 +139,16 @@ t.test('random bytes of a caller close at most its own connection, with a code',
           'more than two final events',
         )
       }
-      const out = socket.sent.reduce((sum, { length }) => sum + length, 0)
-      check(out <= bytes * 20 + 1000, `${out} bytes for ${bytes}`)
+      const sentBytes = socket.sent.reduce((sum, { length }) => sum + length, 0)
+      check(sentBytes <= bytes * 20 + 1000, `${sentBytes} bytes for ${bytes}`)
     }),
     { numRuns: toRuns(5000) },
   )
   t.ok(closed > runs / 10 && closed < runs, `${closed} of ${runs} were closed`)
   t.equal(other.socket.closed, undefined)
   t.strictSame(other.events, [[]])
-  t.equal(bystander.pending, 1)
-  bystander.close()
+  t.equal(otherConnection.pending, 1)
+  otherConnection.close()
   t.equal(deadlines.size, 0)
 })
 
@@ -216,13 +216,13 @@ const GIVES_UP = {
 
 /** A proxy with one connection to a node, whose program leaves calls pending. */
 function openProxied(highBytes?: number) {
-  const [near, far] = LinkSocket.pair(highBytes)
+  const [local, remote] = LinkSocket.pair(highBytes)
   const tracker = createTracker()
   const node = new ServerConnection(tracker.dispatch)
-  const client = new ClientConnection(near, GIVES_UP)
-  near.receiver = client
-  far.receiver = node
-  node.open(far)
+  const client = new ClientConnection(local, GIVES_UP)
+  local.receiver = client
+  remote.receiver = node
+  node.open(remote)
   const caller: Caller = {
     pending: 0,
     call: (call) => client.call(call),
@@ -235,7 +235,7 @@ function openProxied(highBytes?: number) {
   })
   upstream.update([makeService('helloworld', ['127.0.0.1:1'])])
   const dispatch = (call: IncomingCall): void => forwardCall(call, () => upstream)
-  return { dispatch, tracker, client, node, far, active: () => upstream.nodes[0]!.active }
+  return { dispatch, tracker, client, node, remote, active: () => upstream.nodes[0]!.active }
 }
 
 t.test('random bytes to a proxy affect neither the node behind it nor other callers', async (t) => {
@@ -246,9 +246,12 @@ t.test('random bytes to a proxy affect neither the node behind it nor other call
     fc.asyncProperty(input(FROM_CALLER), async (messages) => {
       runs++
       const { dispatch, tracker, client, node, active } = openProxied()
-      const bystander = { socket: new TestSocket(), connection: new ServerConnection(dispatch) }
-      bystander.connection.open(bystander.socket)
-      bystander.connection.onMessage(FROM_CALLER[0]!, true)
+      const otherConnection = {
+        socket: new TestSocket(),
+        connection: new ServerConnection(dispatch),
+      }
+      otherConnection.connection.open(otherConnection.socket)
+      otherConnection.connection.onMessage(FROM_CALLER[0]!, true)
       const socket = new TestSocket()
       const connection = new ServerConnection(dispatch)
       connection.open(socket)
@@ -266,8 +269,11 @@ t.test('random bytes to a proxy affect neither the node behind it nor other call
       check(active() === 1, `${active()} calls are counted`)
       tracker.calls[0]!.reply('', 'well')
       for (let i = 0; i < 4; i++) await tick()
-      check(bystander.connection.pending === 0, 'another caller was affected')
-      check(bystander.socket.takeFrames()[0]?.type === 'REPLY', 'another caller got no response')
+      check(otherConnection.connection.pending === 0, 'another caller was affected')
+      check(
+        otherConnection.socket.takeFrames()[0]?.type === 'REPLY',
+        'another caller got no response',
+      )
       client.close('')
     }),
     { numRuns: toRuns(1000) },
@@ -286,12 +292,12 @@ t.test(
       fc.asyncProperty(input(FROM_CALLEE), async (messages) => {
         runs++
         const { dispatch, client } = openProxied()
-        const [near, far] = LinkSocket.pair()
+        const [local, remote] = LinkSocket.pair()
         const connection = new ServerConnection(dispatch)
-        const caller = new ClientConnection(near, OWNER)
-        near.receiver = caller
-        far.receiver = connection
-        connection.open(far)
+        const caller = new ClientConnection(local, OWNER)
+        local.receiver = caller
+        remote.receiver = connection
+        connection.open(remote)
         const calls = [false, true, true, false, true].map(
           (stream, i) => new RecordedCall({ stream, more: i === 2, timeoutMs: 10_000 }),
         )
@@ -316,9 +322,9 @@ t.test(
   },
 )
 
-for (const between of ['', ' and a proxy between them'])
+for (const suffix of ['', ' and a proxy between them'])
   t.test(
-    `random calls between two endpoints${between} violate no rule and lose no body`,
+    `random calls between two endpoints${suffix} violate no rule and lose no body`,
     async (t) => {
       const step = fc.tuple(fc.nat(9), fc.nat(7), fc.nat(9))
       let delivered = 0
@@ -328,19 +334,19 @@ for (const between of ['', ' and a proxy between them'])
           fc.array(step, { minLength: 80, maxLength: 150 }),
           fc.constantFrom(200, 5000, 1_000_000),
           async (steps, highBytes) => {
-            const [near, far] = LinkSocket.pair(highBytes)
-            const proxied = between === '' ? undefined : openProxied(highBytes)
+            const [local, remote] = LinkSocket.pair(highBytes)
+            const proxied = suffix === '' ? undefined : openProxied(highBytes)
             const tracker = proxied?.tracker ?? createTracker()
             const server = new ServerConnection(proxied?.dispatch ?? tracker.dispatch)
-            const client = new ClientConnection(near, OWNER)
-            near.receiver = client
-            far.receiver = server
-            server.open(far)
+            const client = new ClientConnection(local, OWNER)
+            local.receiver = client
+            remote.receiver = server
+            server.open(remote)
             const calls: RecordedCall[] = []
             const up: number[] = []
             const down: number[] = []
-            for (const [description, which, how] of steps) {
-              const size = [0, 1, 60, 1000, 70_000, 140_000, 300_000][how % 7]!
+            for (const [description, which, variant] of steps) {
+              const size = [0, 1, 60, 1000, 70_000, 140_000, 300_000][variant % 7]!
               const call = calls[which]
               const served = tracker.calls[which]
               if (description <= 1) {
@@ -348,8 +354,8 @@ for (const between of ['', ' and a proxy between them'])
                 down.push(0)
                 calls.push(
                   new RecordedCall({
-                    stream: how % 3 > 0,
-                    more: how % 2 > 0,
+                    stream: variant % 3 > 0,
+                    more: variant % 2 > 0,
                     body: '',
                     timeoutMs: 0,
                   }),
@@ -366,10 +372,10 @@ for (const between of ['', ' and a proxy between them'])
                 if (served.sendData(`${down[which]} ${'.'.repeat(size)}`)) down[which]!++
               } else if (description === 4) call?.consumed(size)
               else if (description === 5) served?.consumed(size)
-              else if (description === 6 && how < 3) call?.cancel()
+              else if (description === 6 && variant < 3) call?.cancel()
               else if (description === 6) call?.endData()
               else if (description === 7 && served !== undefined && !served.isSettled) {
-                if (how < 3) served.fail(new GatewayError('s', 500, 'x'))
+                if (variant < 3) served.fail(new GatewayError('s', 500, 'x'))
                 else if (down[which] === 0) served.reply('', '.'.repeat(size))
                 else served.endData()
               } else if (description >= 8) await tick()

@@ -12,7 +12,7 @@ import {
   type MxServiceOptions,
   openMxService,
 } from '../../../fixtures/mx-service.ts'
-import { openRawBackend, until } from '../../../fixtures/raw-backend.ts'
+import { openRawBackend, waitUntil } from '../../../fixtures/raw-backend.ts'
 import {
   openRpcGateway,
   type RpcGateway,
@@ -78,7 +78,7 @@ for (const protocol of FORMS) {
         t.ok(performance.now() - startMs >= 190, 'not before the deadline')
         t.equal(status, 408)
         t.match(json, { Id: 'go.mx.api.greeter', Code: 408, Status: 'Request Timeout' })
-        await until(() => seen.aborted.length === i + 1)
+        await waitUntil(() => seen.aborted.length === i + 1)
         const { timeoutMs } = services[0]!.calls[i]!
         t.ok(
           timeoutMs > 0 && timeoutMs <= 200,
@@ -106,7 +106,7 @@ for (const protocol of FORMS) {
       const { url, services, seen } = await open(t, [{ protocol, declares: false }], { flags })
       t.equal((await send(`${url}/wait`)).status, 408)
       t.equal(services[0]?.calls[0]?.timeoutMs, 0)
-      await until(() => seen.aborted.length === 1)
+      await waitUntil(() => seen.aborted.length === 1)
       t.equal((await send(`${url}/wait`, { headers: { timeout: '0.1' } })).status, 408)
       t.ok(services[0]!.calls[1]!.timeoutMs > 0, 'the deadline of the client is sent')
     },
@@ -209,7 +209,7 @@ for (const protocol of FORMS) {
     `${protocol}: a node that refuses connections is ejected, and no call fails`,
     async (t) => {
       const { url, services, gateway } = await open(t, [{ protocol }, { protocol }, { protocol }])
-      await services[0]!.die()
+      await services[0]!.kill()
       for (let i = 0; i < 9; i++) {
         const { status, json } = await send(`${url}/hello`, {
           method: 'POST',
@@ -226,7 +226,7 @@ for (const protocol of FORMS) {
 
   t.test(`${protocol}: a call fails with 502 if every node refuses connections`, async (t) => {
     const { url, services, gateway } = await open(t, [{ protocol }, { protocol }])
-    await Promise.all(services.map(({ die }) => die()))
+    await Promise.all(services.map(({ kill }) => kill()))
     for (const init of [{}, { method: 'POST' }]) {
       const { status, json } = await send(`${url}/nothing`, init)
       t.equal(status, 502)
@@ -238,7 +238,7 @@ for (const protocol of FORMS) {
       })
     }
     t.match(
-      gateway.seen[0]?.failure,
+      gateway.exchanges[0]?.failure,
       /127\.0\.0\.1|has stopped/,
       'the cause is logged but not sent to clients',
     )
@@ -248,7 +248,7 @@ for (const protocol of FORMS) {
     for (const code of [400, 404, 413, 499, 500, 503]) {
       const { url, gateway } = await open(t, [{ protocol, intercept: failing(code) }])
       t.equal((await post(`${url}/nothing`)).status, code)
-      t.equal(gateway.seen[0]?.failure !== '', code >= 500, `${code}`)
+      t.equal(gateway.exchanges[0]?.failure !== '', code >= 500, `${code}`)
     }
   })
 
@@ -344,10 +344,10 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
           request.on('error', () => {})
           request.end()
           const before = totalCalls(services)
-          await until(() => totalCalls(services) === before + 1)
+          await waitUntil(() => totalCalls(services) === before + 1)
           request.destroy()
         }
-        await until(() => seen.aborted.length === 2)
+        await waitUntil(() => seen.aborted.length === 2)
         t.same(seen.aborted, ['AbortError', 'AbortError'])
         await gateway.gateway.idle()
         t.equal(totalCalls(services), 2, 'no retry after a disconnect')
@@ -369,7 +369,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
         })
         request.on('error', () => {})
         request.write('{"a":')
-        await until(() => gateway.gateway.inFlight === 1)
+        await waitUntil(() => gateway.gateway.inFlight === 1)
         request.destroy()
         await gateway.gateway.idle()
         t.same(services[0]?.calls, [])
@@ -410,11 +410,11 @@ t.test('http: a connection lost during a call results in 502 without a retry', a
   const backend = await openRawBackend(t, { onRequest: ({ socket }) => socket.destroy() })
   const service = await openMxService(t, createGreeter(), { protocol: 'http' })
   const address = `127.0.0.1:${backend.port}`
-  const dying: Service = {
+  const stopping: Service = {
     ...service.entry,
     nodes: [{ id: address, address, metadata: { protocol: 'http' } }],
   }
-  const gateway = await openRpcGateway(t, [service.entry, dying])
+  const gateway = await openRpcGateway(t, [service.entry, stopping])
   const url = `${gateway.origin}/greeter/nothing`
   for (const method of ['GET', 'POST']) {
     const statuses = [await send(url, { method }), await send(url, { method })]
@@ -428,7 +428,7 @@ t.test('no call fails while a service sends GOAWAY', async (t) => {
   for (let i = 0; i < 200; i++) {
     statuses.push(post(`${url}/nothing`).then(({ status }) => status))
     if (i % 20 === 0) {
-      await until(() => services[0]!.connections.length > 0)
+      await waitUntil(() => services[0]!.connections.length > 0)
       services[0]!.connections.at(-1)!.goAway()
     }
   }
@@ -466,7 +466,7 @@ t.test(
     })
     const leaving = new AbortController()
     const first = fetch(`${gateway.origin}/greeter/wait`, { signal: leaving.signal })
-    await until(() => service.calls.length === 1)
+    await waitUntil(() => service.calls.length === 1)
     const { status, headers, json } = await send(`${gateway.origin}/greeter/nothing`)
     t.equal(status, 503)
     t.equal(headers.get('retry-after'), '1')
@@ -498,7 +498,7 @@ t.test('malformed responses result in 502, and the log contains the reason', asy
     const { status, json } = await post(`${gateway.origin}/greeter/nothing`)
     t.equal(status, 502)
     t.match(json, { Id: 'go.mx.api.greeter', Code: 502, Detail: malformed })
-    t.equal(gateway.seen[0]?.failure, `${malformed}: ${reason}`)
+    t.equal(gateway.exchanges[0]?.failure, `${malformed}: ${reason}`)
   }
 })
 
@@ -519,9 +519,11 @@ t.test(
     t.match(json, {
       Detail: /does not speak the call protocol/,
     })
-    const beside = await openRpcGateway(t, [{ ...service.entry, nodes: [otherProtocol, ...nodes] }])
+    const otherGateway = await openRpcGateway(t, [
+      { ...service.entry, nodes: [otherProtocol, ...nodes] },
+    ])
     for (let i = 0; i < 4; i++)
-      t.equal((await post(`${beside.origin}/greeter/nothing`)).status, 200)
-    t.same(beside.ejected, ['foreign'])
+      t.equal((await post(`${otherGateway.origin}/greeter/nothing`)).status, 200)
+    t.same(otherGateway.ejected, ['foreign'])
   },
 )

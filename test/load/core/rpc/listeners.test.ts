@@ -7,7 +7,7 @@ import { Channel } from '../../../../core/rpc/ws/channel.ts'
 import { RPC_PATH, SUBPROTOCOL, WS_MESSAGE_MAX_BYTES } from '../../../../core/rpc/ws/frames.ts'
 import { ServerConnection } from '../../../../core/rpc/ws/server-connection.ts'
 import { openListener } from '../../../fixtures/open-listener.ts'
-import { until } from '../../../fixtures/raw-backend.ts'
+import { waitUntil } from '../../../fixtures/raw-backend.ts'
 import { createTracker, RecordedCall } from '../../../fixtures/rpc.ts'
 
 const LISTENERS = { uws: createUwsListener, node: createNodeListener }
@@ -46,7 +46,7 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
       call.reply('a: b\r\n', call.body),
     )
     const calls = Array.from({ length: 5000 }, (_, i) => send(channel, { body: String(i) }))
-    await until(() => channel.pending === 0)
+    await waitUntil(() => channel.pending === 0)
     for (const [i, { events }] of calls.entries()) {
       if (events[0] !== `reply "a: b\\r\\n" ${i}`) t.fail(`call ${i}: ${events}`)
     }
@@ -61,13 +61,13 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
     })
     const calls = [send(channel, { body: '0' })]
     // The number of calls that wait for a connection is limited to fewer.
-    await until(() => waiting.length === 1)
+    await waitUntil(() => waiting.length === 1)
     while (calls.length < COUNT) calls.push(send(channel, { body: String(calls.length) }))
-    await until(() => waiting.length === COUNT)
+    await waitUntil(() => waiting.length === COUNT)
     t.equal(channel.pending, COUNT)
     t.equal(connections[0]!.pending, COUNT)
     for (const call of waiting.reverse()) call.reply('', call.text)
-    await until(() => channel.pending === 0)
+    await waitUntil(() => channel.pending === 0)
     const invalid = calls.filter(({ events }, i) => events.join() !== `reply "" ${i}`)
     t.equal(invalid.length, 0)
     t.equal(connections[0]!.pending, 0)
@@ -86,7 +86,7 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
       channel.call(call)
       return call
     })
-    await until(() => channel.pending === 0)
+    await waitUntil(() => channel.pending === 0)
     t.equal(same, 4)
     t.strictSame(
       calls.flatMap(({ events }) => events),
@@ -107,7 +107,7 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
       channel.call(call)
     }
     for (let i = 0; i < 200; i++) sendRequest(9)
-    await until(() => replies === 2000)
+    await waitUntil(() => replies === 2000)
     t.equal(channel.pending, 0)
   })
 
@@ -116,22 +116,22 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
     const { channel, connections } = await open(t, name, dispatch)
     const stream = send(channel, { stream: true, more: true, body: '' })
     const cancelled = send(channel)
-    await until(() => calls.length === 2)
+    await waitUntil(() => calls.length === 2)
     t.ok(stream.sendData('up'))
     cancelled.cancel()
     t.ok(calls[0]!.sendData('down'))
-    await until(() => stream.events.length > 0 && events[1]!.length > 0)
+    await waitUntil(() => stream.events.length > 0 && events[1]!.length > 0)
     t.strictSame(events, [['data up'], ['cancel cancel']])
     connections[0]!.goAway()
     const next = send(channel)
-    await until(() => calls.length === 3)
+    await waitUntil(() => calls.length === 3)
     t.equal(connections.length, 2, 'another connection')
     calls[0]!.endData()
-    await until(() => connections[0]!.closed && stream.events.length === 2)
+    await waitUntil(() => connections[0]!.closed && stream.events.length === 2)
     t.strictSame(stream.events, ['data down', 'end'])
     channel.close()
     t.strictSame(next.events, ['lost closed'])
-    await until(() => events[2]!.length > 0)
+    await waitUntil(() => events[2]!.length > 0)
     t.strictSame(events[2], ['cancel closed'])
   })
 
@@ -139,9 +139,9 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
     const { dispatch, calls, events } = createTracker()
     const { channel, connections } = await open(t, name, dispatch)
     const call = send(channel)
-    await until(() => calls.length === 1)
+    await waitUntil(() => calls.length === 1)
     connections[0]!.onMessage(Buffer.from('no frame'), true)
-    await until(() => call.events.length > 0)
+    await waitUntil(() => call.events.length > 0)
     t.match(call.lost, {
       kind: 'closed',
       detail: 'connection closed (1002 message ends inside a frame)',

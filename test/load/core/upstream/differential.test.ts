@@ -12,7 +12,7 @@ import { REPLIES, type ReplyCase } from '../../../fixtures/replies.ts'
 
 /** Result of parsing a response. `refused` has the body that was relayed before. */
 interface Verdict {
-  readonly refused: boolean
+  readonly isRejected: boolean
   readonly status: number
   readonly headers: readonly string[]
   readonly body: string
@@ -21,7 +21,7 @@ interface Verdict {
 /** How the bytes of a response are split; each part is sent in its own tick. */
 type Split = (raw: string) => readonly string[]
 
-const asOne: Split = (raw) => [raw]
+const inOnePiece: Split = (raw) => [raw]
 /** Long responses are split near their ends only, where parsers decide. */
 const byteByByte: Split = (raw) =>
   raw.length < 1000 ? [...raw] : [...raw.slice(0, 100), raw.slice(100, -300), ...raw.slice(-300)]
@@ -85,7 +85,7 @@ const options = {
 async function exchange(
   reply: ReplyCase,
   split: Split,
-): Promise<{ call: Collector; outcome: string; retained: boolean; again: string }> {
+): Promise<{ call: Collector; outcome: string; retained: boolean; nextOutcome: string }> {
   script = { reply, split }
   const pool = new Pool({ ...options, port })
   try {
@@ -93,14 +93,14 @@ async function exchange(
     pool.dispatch(call)
     await call.done
     // Bytes after a response in their own segment need a tick to be received.
-    for (let i = 0; i < 10 && (i < 3 || split !== asOne); i++) await round()
+    for (let i = 0; i < 10 && (i < 3 || split !== inOnePiece); i++) await round()
     if (!reply.retained) for (let i = 0; i < 1000 && pool.size > 0; i++) await round()
     const isReused = pool.size > 0
-    const again = new Collector({ path: '/again' })
-    pool.dispatch(again)
-    await again.done
+    const nextOutcome = new Collector({ path: '/again' })
+    pool.dispatch(nextOutcome)
+    await nextOutcome.done
     const outcome = call.complete ? 'complete' : (call.failure?.kind ?? 'nothing')
-    return { call, outcome, retained: isReused, again: again.body }
+    return { call, outcome, retained: isReused, nextOutcome: nextOutcome.body }
   } finally {
     pool.close()
   }
@@ -114,10 +114,10 @@ function inTime(promise: Promise<Verdict>): Promise<Verdict | 'undecided'> {
   return Promise.race([promise, late]).finally(() => clearTimeout(timer))
 }
 
-const rejection: Verdict = { refused: true, status: 0, headers: [], body: '' }
+const rejection: Verdict = { isRejected: true, status: 0, headers: [], body: '' }
 
 async function sendWithNode(reply: ReplyCase): Promise<Verdict | 'undecided'> {
-  script = { reply, split: asOne }
+  script = { reply, split: inOnePiece }
   const agent = new Agent({ keepAlive: true })
   const request = requestNode({ host: '127.0.0.1', port, method: reply.method, agent })
   const verdict = new Promise<Verdict>((resolve) => {
@@ -129,7 +129,7 @@ async function sendWithNode(reply: ReplyCase): Promise<Verdict | 'undecided'> {
       message.on('error', () => resolve(rejection))
       message.on('end', () =>
         resolve({
-          refused: false,
+          isRejected: false,
           status: message.statusCode!,
           headers: toEndToEnd(message),
           body: Buffer.concat(chunks).toString('latin1'),
@@ -158,12 +158,12 @@ function toEndToEnd({ rawHeaders, headers }: IncomingMessage): string[] {
 }
 
 async function sendWithUndici(reply: ReplyCase): Promise<Verdict | 'undecided'> {
-  script = { reply, split: asOne }
+  script = { reply, split: inOnePiece }
   const client = new Client(`http://127.0.0.1:${port}`)
   const verdict = client
     .request({ path: '/', method: reply.method as 'GET' })
     .then(async ({ statusCode, body }) => ({
-      refused: false,
+      isRejected: false,
       status: statusCode,
       headers: [],
       body: Buffer.from(await body.arrayBuffer()).toString('latin1'),
@@ -177,20 +177,20 @@ async function sendWithUndici(reply: ReplyCase): Promise<Verdict | 'undecided'> 
 /** Whether another client agrees with the corpus. */
 function agrees(reply: ReplyCase, verdict: Verdict | 'undecided'): boolean {
   if (verdict === 'undecided') return false
-  if (reply.outcome !== 'complete') return verdict.refused
-  return !verdict.refused && verdict.status === reply.status && verdict.body === reply.body
+  if (reply.outcome !== 'complete') return verdict.isRejected
+  return !verdict.isRejected && verdict.status === reply.status && verdict.body === reply.body
 }
 
 for (const [title, split] of [
-  ['in one piece', asOne],
+  ['in one piece', inOnePiece],
   ['byte by byte', byteByByte],
 ] as const) {
   t.test(`responses sent ${title} are parsed as specified`, async (t) => {
     for (const reply of REPLIES) {
-      const { call, outcome, retained, again } = await exchange(reply, split)
+      const { call, outcome, retained, nextOutcome } = await exchange(reply, split)
       t.equal(outcome, reply.outcome, `${reply.name}: outcome`)
       t.equal(retained, reply.retained, `${reply.name}: connection kept alive`)
-      t.equal(again, 'again', `${reply.name}: the next request gets its own response`)
+      t.equal(nextOutcome, 'again', `${reply.name}: the next request gets its own response`)
       if (reply.outcome === 'complete') {
         t.equal(call.status, reply.status, `${reply.name}: status`)
         t.equal(call.body, reply.body, `${reply.name}: body`)
@@ -219,8 +219,8 @@ t.test(
         const differs = reply.differs?.clients.includes(name) ?? false
         t.equal(agrees(reply, verdict), !differs, `${reply.name}: ${name}`, { verdict })
       }
-      if (reply.outcome !== 'complete' || node === 'undecided' || node.refused) continue
-      const { call } = await exchange(reply, asOne)
+      if (reply.outcome !== 'complete' || node === 'undecided' || node.isRejected) continue
+      const { call } = await exchange(reply, inOnePiece)
       t.strictSame(call.headers, node.headers, `${reply.name}: headers as in node:http`)
     }
   },
@@ -233,14 +233,18 @@ t.test('a response is parsed identically wherever it is split', async (t) => {
       fc.constantFrom(...short),
       fc.array(fc.nat(400), { maxLength: 6 }),
       async (reply, at) => {
-        const cuts = [...new Set(at.map((cut) => cut % reply.raw.length))].sort((a, b) => a - b)
+        const cutPoints = [...new Set(at.map((cut) => cut % reply.raw.length))].sort(
+          (a, b) => a - b,
+        )
         const split: Split = (raw) =>
-          [0, ...cuts].map((from, i) => raw.slice(from, cuts[i])).filter((part) => part !== '')
-        const { call, outcome, retained, again } = await exchange(reply, split)
+          [0, ...cutPoints]
+            .map((from, i) => raw.slice(from, cutPoints[i]))
+            .filter((part) => part !== '')
+        const { call, outcome, retained, nextOutcome } = await exchange(reply, split)
         return (
           outcome === reply.outcome &&
           retained === reply.retained &&
-          again === 'again' &&
+          nextOutcome === 'again' &&
           (outcome === 'complete' ? call.body === reply.body : reply.body.startsWith(call.body))
         )
       },

@@ -10,7 +10,7 @@ import { GatewayError } from '../../../../core/errors.ts'
 import type { Exchange } from '../../../../core/exchange.ts'
 import type { UpstreamNode } from '../../../../core/upstream/node/upstream-node.ts'
 import { LISTENERS, openGateway } from '../../../fixtures/gateway.ts'
-import { openRawBackend, type RawBackend, tick, until } from '../../../fixtures/raw-backend.ts'
+import { openRawBackend, type RawBackend, tick, waitUntil } from '../../../fixtures/raw-backend.ts'
 import { RawClient } from '../../../fixtures/raw-client.ts'
 
 const SERVICE = 'go.mx.api.app'
@@ -110,7 +110,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       const requestRaw = async (method: string, end: RegExp) => {
         const from = client.text.length
         client.send(`${method} /app HTTP/1.1\r\nHost: a.test\r\n\r\n`)
-        await client.until(() => end.test(client.text.slice(from)))
+        await client.waitUntil(() => end.test(client.text.slice(from)))
         return client.text.slice(from)
       }
       t.match(await requestRaw('GET', /\r\n\r\n/), /^HTTP\/1\.1 204 /)
@@ -166,10 +166,14 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
         const backend = await openRawBackend(t, answering(OK))
         const done: Exchange[] = []
         const watch = { name: 'watch', onDone: (x: Exchange) => void done.push(x) }
-        const lonely = await openGateway(t, { app: [CLOSED_PORT] }, { listener, plugins: [watch] })
-        const { status, body } = await get(lonely.origin)
+        const withoutNodes = await openGateway(
+          t,
+          { app: [CLOSED_PORT] },
+          { listener, plugins: [watch] },
+        )
+        const { status, body } = await get(withoutNodes.origin)
         t.equal(status, 502)
-        await until(() => done.length === 1)
+        await waitUntil(() => done.length === 1)
         t.match(done[0]!.failure, /^connect ECONNREFUSED/, 'the cause is logged')
         t.match(done[0]!.node, String(CLOSED_PORT), 'the node is logged')
         t.strictSame(JSON.parse(body), {
@@ -278,9 +282,9 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
         client.send('POST /app HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\n')
         client.send(`1f4\r\n${'a'.repeat(500)}\r\n`)
         const server = await backend.connection()
-        await server.until(() => server.text.includes('aaaa'))
+        await server.waitUntil(() => server.text.includes('aaaa'))
         client.send(`1f4\r\n${'b'.repeat(500)}\r\n1\r\nc\r\n`)
-        await client.until(() => client.text.includes('}'))
+        await client.waitUntil(() => client.text.includes('}'))
         t.match(client.text, /^HTTP\/1\.1 413 /)
         await server.ended()
         t.notMatch(server.text, /0\r\n\r\n$/)
@@ -390,7 +394,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
         )
       }
       t.equal((await get(origin)).status, 200)
-      await until(() => gateway.inFlight === 0)
+      await waitUntil(() => gateway.inFlight === 0)
     })
 
     t.test('a connection header set by a plugin results in 500', async (t) => {
@@ -452,12 +456,23 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
         { app: [backend.port] },
         { listener, plugins: [plugin as never] },
       )
-      for (const odd of [0, 42, 100, 199, 1000, 200.5, -1, null, '200', '200 OK\r\nx-evil: 1']) {
+      for (const invalid of [
+        0,
+        42,
+        100,
+        199,
+        1000,
+        200.5,
+        -1,
+        null,
+        '200',
+        '200 OK\r\nx-evil: 1',
+      ]) {
         const { status, headers } = await get(
           origin,
-          `/app?${encodeURIComponent(JSON.stringify(odd))}`,
+          `/app?${encodeURIComponent(JSON.stringify(invalid))}`,
         )
-        t.equal(status, 500, JSON.stringify(odd))
+        t.equal(status, 500, JSON.stringify(invalid))
         t.notOk('x-evil' in headers)
       }
       t.equal((await get(origin, '/app?299')).status, 299)
@@ -483,10 +498,10 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       const server = await backend.connection(2)
       await server.request()
       server.send('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n')
-      await client.until(() => client.text.includes('half'))
+      await client.waitUntil(() => client.text.includes('half'))
       client.destroy()
       await server.ended()
-      await until(() => gateway.inFlight === 0)
+      await waitUntil(() => gateway.inFlight === 0)
     })
 
     t.test('server-sent events are forwarded one by one without buffering', async (t) => {
@@ -502,10 +517,10 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       for (let i = 0; i < 20; i++) {
         const event = `data: ${i}\n\n`
         server.send(`${event.length.toString(16)}\r\n${event}\r\n`)
-        await client.until(() => client.text.includes(event))
+        await client.waitUntil(() => client.text.includes(event))
       }
       server.send('0\r\n\r\n')
-      await client.until(() => client.text.endsWith('0\r\n\r\n'))
+      await client.waitUntil(() => client.text.endsWith('0\r\n\r\n'))
       client.destroy()
     })
 
@@ -606,7 +621,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
     t.test('10 MiB arrive unchanged in both directions with slow readers', async (t) => {
       const body = Buffer.alloc(10 * 1024 * 1024)
       for (let i = 0; i < body.length; i += 4) body.writeUInt32LE((i * 2654435761) >>> 0, i)
-      const backend = await openRawBackend(t, { keep: false })
+      const backend = await openRawBackend(t, { isKeptAlive: false })
       const { origin, port } = await openGateway(t, { app: [backend.port] }, { listener })
       for (const framing of ['length', 'chunked'] as const) {
         // Upload: a source that sends chunks, and a backend that pauses occasionally.
@@ -677,8 +692,8 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
             socket.write('0\r\n\r\n')
           })
         })
-        const down = requestNode({ host: '127.0.0.1', port, path: '/app' }).end()
-        const [message] = await once(down, 'response')
+        const download = requestNode({ host: '127.0.0.1', port, path: '/app' }).end()
+        const [message] = await once(download, 'response')
         const got = createHash('sha256')
         for await (const chunk of message) {
           got.update(chunk)
@@ -707,15 +722,15 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
         let sent = 0
         const piece = Buffer.alloc(1024 * 1024)
         // Waits until no data is transferred for several ticks.
-        for (let still = 0; still < 200 && sent < size; still++) {
+        for (let unchangedChecks = 0; unchangedChecks < 200 && sent < size; unchangedChecks++) {
           while (sent < size && server.socket.writableLength === 0) {
             server.socket.write(piece)
             sent += piece.length
-            still = 0
+            unchangedChecks = 0
           }
           await tick()
         }
-        t.ok(sent < 24 * 1024 * 1024, `${framingOf(head)}: ${sent} bytes left the backend`)
+        t.ok(sent < 24 * 1024 * 1024, `${getFraming(head)}: ${sent} bytes left the backend`)
         t.ok(process.memoryUsage().arrayBuffers - rss < 24 * 1024 * 1024)
         socket.destroy()
         await server.ended()
@@ -724,7 +739,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
 
     t.test('a stalled backend pauses the client', async (t) => {
       const size = 64 * 1024 * 1024
-      const backend = await openRawBackend(t, { keep: false })
+      const backend = await openRawBackend(t, { isKeptAlive: false })
       const { port } = await openGateway(t, { app: [backend.port] }, { listener })
       for (const [i, framing] of ['Content-Length', 'Transfer-Encoding'].entries()) {
         const socket = connect(port, '127.0.0.1')
@@ -738,11 +753,11 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
         const piece = Buffer.alloc(1024 * 1024)
         const framed =
           i === 0 ? piece : Buffer.concat([Buffer.from('100000\r\n'), piece, Buffer.from('\r\n')])
-        for (let still = 0; still < 200 && sent < size; still++) {
+        for (let unchangedChecks = 0; unchangedChecks < 200 && sent < size; unchangedChecks++) {
           while (sent < size && socket.writableLength === 0) {
             socket.write(framed)
             sent += piece.length
-            still = 0
+            unchangedChecks = 0
           }
           await tick()
         }
@@ -798,6 +813,6 @@ t.test('responses pending for a slow client are not overwritten by other respons
   t.strictSame(invalid, [])
 })
 
-function framingOf(head: string): string {
+function getFraming(head: string): string {
   return head.slice(0, head.indexOf(':'))
 }

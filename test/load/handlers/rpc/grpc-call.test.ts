@@ -17,11 +17,11 @@ import {
   describeService,
   type Greeting,
   GrpcClient,
+  getStatus,
   type Hello,
-  statusOf,
 } from '../../../fixtures/grpc.ts'
 import { type MxForm, openMxService } from '../../../fixtures/mx-service.ts'
-import { until } from '../../../fixtures/raw-backend.ts'
+import { waitUntil } from '../../../fixtures/raw-backend.ts'
 import { openRpcGateway, type RpcGateway } from '../../../fixtures/rpc-gateway.ts'
 
 const { status: STATUS } = grpc
@@ -45,12 +45,12 @@ const request = proto.message<Hello>('helloworld.Request')
 const response = proto.message<Greeting>('helloworld.Response')
 
 /** Outcomes of the streams of a service. */
-interface Seen {
-  yielded: number
+interface Received {
+  yieldedCount: number
   closed: number
 }
 
-function createHandlers(seen: Seen) {
+function createHandlers(seen: Received) {
   const { Greeter } = createGreeter()
   return {
     Greeter: {
@@ -88,7 +88,7 @@ function createHandlers(seen: Seen) {
         *handle({ name }) {
           try {
             for (;;) {
-              seen.yielded++
+              seen.yieldedCount++
               yield { message: 'x'.repeat(Number(name)) }
             }
           } finally {
@@ -113,8 +113,8 @@ function createHandlers(seen: Seen) {
 async function open(
   t: Test,
   { form = 'mx' as MxForm, declares = true, listener = createNodeListener } = {},
-): Promise<{ gateway: RpcGateway; seen: Seen }> {
-  const seen = { yielded: 0, closed: 0 }
+): Promise<{ gateway: RpcGateway; seen: Received }> {
+  const seen = { yieldedCount: 0, closed: 0 }
   const service = await openMxService(t, createHandlers(seen), { protocol: form, declares })
   const gateway = await openRpcGateway(t, [service.entry], {
     listener,
@@ -148,13 +148,13 @@ t.test('gRPC: supports all kinds of calls, and errors', async (t) => {
         call.end()
       })
       t.strictSame(await gathered, { message: '1,3000000,0' })
-      const talk = client.stream('Talk')
+      const talkStream = client.stream('Talk')
       for (const name of ['Ann', 'Bob']) {
-        talk.write({ name })
-        t.strictSame((await once(talk, 'data'))[0], { message: `Hello ${name}` })
+        talkStream.write({ name })
+        t.strictSame((await once(talkStream, 'data'))[0], { message: `Hello ${name}` })
       }
-      talk.end()
-      t.equal((await statusOf(talk)).code, STATUS.OK)
+      talkStream.end()
+      t.equal((await getStatus(talkStream)).code, STATUS.OK)
       for (const [code, expected] of [
         [400, STATUS.INVALID_ARGUMENT],
         [401, STATUS.UNAUTHENTICATED],
@@ -184,18 +184,21 @@ t.test('gRPC: supports deadlines, cancellation and slow readers', async (t) => {
   await once(flood, 'data')
   flood.pause()
   let before = -1
-  await until(() => {
-    const still = seen.yielded === before
-    before = seen.yielded
-    return still
+  await waitUntil(() => {
+    const isStalled = seen.yieldedCount === before
+    before = seen.yieldedCount
+    return isStalled
   })
-  t.ok(seen.yielded < 200, `at most the flow control windows: ${seen.yielded} messages of 100 kB`)
+  t.ok(
+    seen.yieldedCount < 200,
+    `at most the flow control windows: ${seen.yieldedCount} messages of 100 kB`,
+  )
   flood.resume()
-  const stopped = seen.yielded
-  await until(() => seen.yielded > stopped + 50)
+  const stopped = seen.yieldedCount
+  await waitUntil(() => seen.yieldedCount > stopped + 50)
   flood.cancel()
-  await until(() => seen.closed === 1)
-  await until(() => gateway.gateway.inFlight === 0)
+  await waitUntil(() => seen.closed === 1)
+  await waitUntil(() => gateway.gateway.inFlight === 0)
 })
 
 t.test('gRPC: rejects malformed messages', async (t) => {

@@ -7,7 +7,7 @@ import { LISTENERS } from '../../../fixtures/gateway.ts'
 import { createGreeter } from '../../../fixtures/greeter.ts'
 import { openGreeterGateway } from '../../../fixtures/greeter-gateway.ts'
 import { FORMS, openMxService } from '../../../fixtures/mx-service.ts'
-import { tick, until } from '../../../fixtures/raw-backend.ts'
+import { tick, waitUntil } from '../../../fixtures/raw-backend.ts'
 import { openRpcGateway, type RpcGateway } from '../../../fixtures/rpc-gateway.ts'
 import { settled } from '../../../fixtures/streams.ts'
 import { rejectedWebSocket } from '../../../fixtures/web-gateway.ts'
@@ -76,13 +76,13 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
         const slow = await connect(t, gateway, 'hello')
         slow.socket.pause()
         slow.send({ name: long })
-        let how: string | undefined
+        let variant: string | undefined
         void slow.closed.then((output) => {
-          how = output
+          variant = output
         })
         // The result is buffered first in the service, then in the gateway.
-        await until(() => replyMemory.usedBytes > 1024 * 1024 || how !== undefined)
-        t.equal(how, undefined)
+        await waitUntil(() => replyMemory.usedBytes > 1024 * 1024 || variant !== undefined)
+        t.equal(variant, undefined)
         for (let i = 0; i < 3; i++) await settled(() => replyMemory.usedBytes)
         t.ok(replyMemory.usedBytes > 1024 * 1024)
         const { maxBytes } = replyMemory
@@ -100,7 +100,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
         slow.socket.resume()
         t.equal(await slow.closed, '1000')
         t.equal(slow.messages[0]!.length, long.length + '{"message":"Hello "}'.length)
-        await until(() => replyMemory.usedBytes === 0)
+        await waitUntil(() => replyMemory.usedBytes === 0)
       },
     )
 
@@ -143,42 +143,42 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
     )
 
     t.test(`${name}, ${protocol}: a disconnect of the client cancels the call`, async (t) => {
-      const { gateway, seen } = await openGreeterGateway(t, { listener }, { protocol })
+      const { gateway, log } = await openGreeterGateway(t, { listener }, { protocol })
       for (const end of ['terminate', 'close'] as const) {
         const { socket, messages } = await connect(t, gateway, 'quiet?x=1')
-        await until(() => messages.length === 1)
+        await waitUntil(() => messages.length === 1)
         socket[end]()
       }
-      await until(() => seen.aborted.length === 2)
-      t.same(seen.aborted, ['AbortError', 'AbortError'])
+      await waitUntil(() => log.aborted.length === 2)
+      t.same(log.aborted, ['AbortError', 'AbortError'])
       await gateway.gateway.idle()
     })
 
     t.test(`${name}, ${protocol}: a slow reader slows only its own stream`, async (t) => {
-      const { gateway, seen } = await openGreeterGateway(t, { listener }, { protocol })
+      const { gateway, log } = await openGreeterGateway(t, { listener }, { protocol })
       const { socket, messages } = await connect(t, gateway, 'forever?x=1')
       socket.pause()
-      const pending = await settled(() => seen.yielded)
-      t.ok(gateway.seen[0]!.upstreamReplyMs > 0, 'the response time of its node is recorded')
+      const pending = await settled(() => log.yieldedCount)
+      t.ok(gateway.exchanges[0]!.upstreamReplyMs > 0, 'the response time of its node is recorded')
       t.ok(pending < BUFFERED_MAX, `${pending} messages were accepted`)
       const other = await connect(t, gateway, 'hello?name=x')
       t.equal(await other.closed, '1000')
-      await until(() => gateway.gateway.inFlight === 1)
+      await waitUntil(() => gateway.gateway.inFlight === 1)
       socket.resume()
-      await until(() => messages.length > pending + 1000)
+      await waitUntil(() => messages.length > pending + 1000)
       t.ok(
         messages.every((text, i) => text.startsWith(`{"n":${i + 1},`)),
         'no message was lost',
       )
       socket.terminate()
-      await until(() => seen.closed === 1)
+      await waitUntil(() => log.closed === 1)
     })
 
     t.test(`${name}, ${protocol}: reports a crashed service in the last message`, async (t) => {
       const { gateway, service } = await openGreeterGateway(t, { listener }, { protocol })
       const { messages, closed } = await connect(t, gateway, 'quiet?x=1')
-      await until(() => messages.length === 1)
-      await service.die()
+      await waitUntil(() => messages.length === 1)
+      await service.kill()
       t.equal(await closed, '1011 bad gateway: the service closed the connection')
       t.match(JSON.parse(messages[1]!), { Code: 502, Status: 'Bad Gateway' })
     })
@@ -207,7 +207,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
     const { socket, messages, closed, send } = await connect(t, gateway, 'chat')
     for (let i = 1; i <= 100; i++) {
       send({ name: `n${i}` })
-      await until(() => messages.length === i)
+      await waitUntil(() => messages.length === i)
     }
     t.equal(messages[99], '{"message":"Hello n100"}')
     for (let i = 0; i < 20_000; i++) send({ name: 'x' })
@@ -222,14 +222,14 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       'content-type': 'application/protobuf',
     })
     socket.send(Buffer.from('\n\x01a'))
-    await until(() => messages.length === 1)
+    await waitUntil(() => messages.length === 1)
     t.equal(messages[0], `0:${Buffer.from('\n\x07Hello a').toString('base64')}`)
     socket.send('')
     t.equal(await closed, '1000')
     const json = await connect(t, gateway, 'talk?name=a', {
       'content-type': 'application/protobuf',
     })
-    await until(() => json.messages.length === 1)
+    await waitUntil(() => json.messages.length === 1)
     t.equal(json.messages[0], '{"message":"Hello a"}', 'a request from the query is JSON')
   })
 
@@ -252,7 +252,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
     // A text frame with `{}` and a masking key of zeros (RFC 6455 §5.2).
     const frame = Buffer.from([0x81, 0x82, 0, 0, 0, 0, 0x7b, 0x7d])
     ;(socket as unknown as { _socket: Socket })._socket.write(Buffer.alloc(8_000_000, frame))
-    const [x] = gateway.seen
+    const [x] = gateway.exchanges
     const accepted = (await settled(() => x!.bytesIn)) / 2
     t.ok(accepted > 4000 && accepted < 200_000, `${accepted} requests were accepted`)
   })
@@ -264,26 +264,26 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       [['bearer.abc-123', 'json'], 'bearer.abc-123'],
       [[], ''],
     ]
-    for (const [offered, spoken] of rows) {
+    for (const [offered, chosen] of rows) {
       const socket = new WebSocket(`${gateway.origin}/greeter/quiet`, offered)
       t.teardown(() => socket.terminate())
       await once(socket, 'open')
-      t.equal(socket.protocol, spoken)
+      t.equal(socket.protocol, chosen)
     }
   })
 
   t.test(
     `${name}: closes with 1009 and cancels the call for a message above the limit`,
     async (t) => {
-      const { gateway, seen } = await openGreeterGateway(t, {
+      const { gateway, log } = await openGreeterGateway(t, {
         listener,
         flags: ['--max_message=64kb'],
       })
       const { socket, messages, closed } = await connect(t, gateway, 'quiet?x=1')
-      await until(() => messages.length === 1)
+      await waitUntil(() => messages.length === 1)
       socket.send('x'.repeat(65_537))
       t.match(await closed, /^1009/)
-      await until(() => seen.aborted.length === 1)
+      await waitUntil(() => log.aborted.length === 1)
     },
   )
 
@@ -310,26 +310,26 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
   })
 
   t.test(`${name}: a stopping gateway notifies its clients and cancels their calls`, async (t) => {
-    const { gateway, seen } = await openGreeterGateway(t, { listener })
+    const { gateway, log } = await openGreeterGateway(t, { listener })
     const { messages, closed } = await connect(t, gateway, 'quiet?x=1')
-    await until(() => messages.length === 1)
+    await waitUntil(() => messages.length === 1)
     gateway.listener.closeTunnels()
     t.match(await closed, /^1012/)
-    await until(() => seen.aborted.length === 1)
+    await waitUntil(() => log.aborted.length === 1)
   })
 }
 
 t.test('a call has no deadline unless the client sets one', async (t) => {
-  const { gateway, service, seen } = await openGreeterGateway(t, {
+  const { gateway, service, log } = await openGreeterGateway(t, {
     flags: ['--reply_timeout=100ms'],
   })
   const endless = await connect(t, gateway, 'chat')
   const timed = await connect(t, gateway, 'quiet?x=1', { timeout: '0.3' })
   t.match(await timed.closed, /^1011 .*in time/)
   t.match(JSON.parse(timed.messages[1]!), { Code: 408 })
-  await until(() => seen.aborted.length === 1)
+  await waitUntil(() => log.aborted.length === 1)
   endless.send({ name: 'x' })
-  await until(() => endless.messages.length === 1)
+  await waitUntil(() => endless.messages.length === 1)
   t.same(
     service.calls.map(({ timeoutMs }) => timeoutMs),
     [0, 300],
@@ -347,7 +347,7 @@ t.test('the service returns 400 for malformed JSON', async (t) => {
 t.test('retries an unserved call on the next node with all sent messages', async (t) => {
   const dead = await openMxService(t, createGreeter())
   const alive = await openMxService(t, createGreeter())
-  await dead.die()
+  await dead.kill()
   const gateway = await openRpcGateway(t, [dead.entry, alive.entry])
   for (let i = 0; i < 4; i++) {
     const { send, socket, closed, messages } = await connect(t, gateway, 'join')
@@ -361,7 +361,7 @@ t.test('retries an unserved call on the next node with all sent messages', async
 
 t.test('reports a service without an available node in the last message', async (t) => {
   const dead = await openMxService(t, createGreeter())
-  await dead.die()
+  await dead.kill()
   const gateway = await openRpcGateway(t, [dead.entry])
   const { closed, messages } = await connect(t, gateway, 'join')
   t.match(await closed, /^1011 bad gateway/)
@@ -369,19 +369,19 @@ t.test('reports a service without an available node in the last message', async 
 })
 
 t.test('http: a service with the HTTP transport accepts only one request', async (t) => {
-  const { gateway, seen, service } = await openGreeterGateway(t, {}, { protocol: 'http' })
+  const { gateway, log, service } = await openGreeterGateway(t, {}, { protocol: 'http' })
   const late = await connect(t, gateway, 'quiet')
   await tick()
   t.same(service.calls, [], 'the call waits for the first message')
   late.send({ x: 1 })
-  await until(() => late.messages.length === 1)
+  await waitUntil(() => late.messages.length === 1)
   late.socket.send('')
   await tick()
   t.equal(late.socket.readyState, WebSocket.OPEN, 'the end of the requests is optional')
   late.send({ x: 2 })
   t.match(await late.closed, /^1011 Greeter\.Quiet accepts only one request/)
   t.match(JSON.parse(late.messages[1]!), { Code: 400 })
-  await until(() => seen.aborted.length === 1)
+  await waitUntil(() => log.aborted.length === 1)
   const disconnected = await connect(t, gateway, 'quiet')
   disconnected.socket.terminate()
   await gateway.gateway.idle()

@@ -2,7 +2,7 @@ import t from 'tap'
 import { LISTENERS } from '../../../fixtures/gateway.ts'
 import { openGreeterGateway } from '../../../fixtures/greeter-gateway.ts'
 import { FORMS } from '../../../fixtures/mx-service.ts'
-import { until } from '../../../fixtures/raw-backend.ts'
+import { waitUntil } from '../../../fixtures/raw-backend.ts'
 import { openStream, settled } from '../../../fixtures/streams.ts'
 
 /** Maximum number of 1 KiB messages in socket buffers between a service and a client that does not read. */
@@ -14,47 +14,47 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       const { origin } = await openGreeterGateway(t, { listener }, { protocol })
       const stream = await openStream(t, `${origin}/greeter/quiet`)
       t.equal(stream.status, 200)
-      t.equal(await stream.until((text) => text.endsWith('\n')), '{"n":1}\n')
+      t.equal(await stream.waitUntil((text) => text.endsWith('\n')), '{"n":1}\n')
       t.notOk(stream.complete())
     })
 
     t.test(
       `${name}, ${protocol}: a disconnect of the client ends the stream of the service`,
       async (t) => {
-        const { origin, seen, gateway } = await openGreeterGateway(t, { listener }, { protocol })
+        const { origin, log, gateway } = await openGreeterGateway(t, { listener }, { protocol })
         for (const path of ['quiet', 'forever']) {
           const stream = await openStream(t, `${origin}/greeter/${path}`)
-          await stream.until((text) => text.includes('\n'))
-          stream.leave()
+          await stream.waitUntil((text) => text.includes('\n'))
+          stream.disconnect()
         }
-        await until(() => seen.aborted.length === 1 && seen.closed === 1)
-        t.same(seen.aborted, ['AbortError'])
+        await waitUntil(() => log.aborted.length === 1 && log.closed === 1)
+        t.same(log.aborted, ['AbortError'])
         await gateway.gateway.idle()
         t.same(
-          gateway.seen.map(({ aborted }) => aborted),
+          gateway.exchanges.map(({ aborted }) => aborted),
           [true, true],
         )
       },
     )
 
     t.test(`${name}, ${protocol}: a slow reader slows only its own stream`, async (t) => {
-      const { origin, seen, gateway } = await openGreeterGateway(t, { listener }, { protocol })
+      const { origin, log, gateway } = await openGreeterGateway(t, { listener }, { protocol })
       const slow = await openStream(t, `${origin}/greeter/forever`)
-      const pending = await settled(() => seen.yielded)
+      const pending = await settled(() => log.yieldedCount)
       t.ok(pending < BUFFERED_MAX, `${pending} messages were accepted`)
       const quick = await openStream(t, `${origin}/greeter/count?to=3000`)
       t.equal((await quick.end()).split('\n').length, 3001)
       const other = await fetch(`${origin}/greeter/hello?name=x`)
       t.strictSame(await other.json(), { message: 'Hello x' })
-      await slow.until((text) => text.length > (pending + 1000) * 1100)
-      t.ok(seen.yielded > pending)
+      await slow.waitUntil((text) => text.length > (pending + 1000) * 1100)
+      t.ok(log.yieldedCount > pending)
       const lines = slow.text().split('\n').slice(0, -1)
       t.ok(
         lines.every((line, i) => line.startsWith(`{"n":${i + 1},`)),
         'no message was lost',
       )
-      slow.leave()
-      await until(() => seen.closed === 1)
+      slow.disconnect()
+      await waitUntil(() => log.closed === 1)
       t.equal(gateway.faults.length, 0)
     })
 
@@ -88,8 +88,8 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       async (t) => {
         const { origin, service } = await openGreeterGateway(t, { listener }, { protocol })
         const stream = await openStream(t, `${origin}/greeter/quiet`)
-        await stream.until((text) => text.includes('\n'))
-        await service.die()
+        await stream.waitUntil((text) => text.includes('\n'))
+        await service.kill()
         const last = (await stream.end()).split('\n').at(-2)!
         t.strictSame(JSON.parse(last), {
           error: {
@@ -104,13 +104,13 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
   }
 
   t.test(`${name}: HEAD ends the stream`, async (t) => {
-    const { origin, seen, gateway } = await openGreeterGateway(t, { listener })
+    const { origin, log, gateway } = await openGreeterGateway(t, { listener })
     for (const path of ['forever', 'quiet', 'count?to=0', 'count?to=2']) {
       const reply = await fetch(`${origin}/greeter/${path}`, { method: 'HEAD' })
       t.equal(reply.status, 200)
       t.equal(reply.headers.get('content-type'), 'application/x-ndjson')
     }
-    await until(() => seen.closed === 1 && seen.aborted.length === 1)
+    await waitUntil(() => log.closed === 1 && log.aborted.length === 1)
     const [node] = (await gateway.directory.find('go.mx.api.greeter'))!.nodes
     t.equal(node?.active, 0)
     t.equal(node?.caller.pending, 0)
@@ -125,7 +125,7 @@ t.test('a stream may exceed reply_timeout', async (t) => {
       { declares },
     )
     const stream = await openStream(t, `${origin}/greeter/quiet`)
-    await stream.until((text) => text.includes('\n'))
+    await stream.waitUntil((text) => text.includes('\n'))
     const late = await fetch(`${origin}/greeter/wait`)
     t.equal(late.status, 408)
     t.match(await late.json(), { Code: 408, Status: 'Request Timeout' })
@@ -135,20 +135,20 @@ t.test('a stream may exceed reply_timeout', async (t) => {
     t.notOk(stream.complete())
     t.equal(service.calls[0]?.timeoutMs, 0, 'no deadline is sent to the service')
     t.equal(service.calls[1]?.timeoutMs, declares ? 200 : 0)
-    stream.leave()
+    stream.disconnect()
   }
 })
 
 t.test('a client deadline ends the stream', async (t) => {
-  const { origin, seen } = await openGreeterGateway(t)
+  const { origin, log } = await openGreeterGateway(t)
   const stream = await openStream(t, `${origin}/greeter/quiet`, { timeout: '0.2' })
   const lines = (await stream.end()).split('\n')
   t.match(JSON.parse(lines[1]!), { error: { Code: 408, Status: 'Request Timeout' } })
-  await until(() => seen.aborted.length === 1)
+  await waitUntil(() => log.aborted.length === 1)
 })
 
 t.test('returns 406 for streams other than JSON over HTTP', async (t) => {
-  const { origin, seen } = await openGreeterGateway(
+  const { origin, log } = await openGreeterGateway(
     t,
     {},
     {
@@ -156,7 +156,7 @@ t.test('returns 406 for streams other than JSON over HTTP', async (t) => {
         if (call.endpoint !== 'Greeter.Forever') return false
         call.receiver = {
           ...call.receiver,
-          onCancel: (reason) => seen.aborted.push(reason),
+          onCancel: (reason) => log.aborted.push(reason),
         }
         call.start('content-type: application/protobuf\r\n')
         return true
@@ -170,7 +170,7 @@ t.test('returns 406 for streams other than JSON over HTTP', async (t) => {
     Code: 406,
     Detail: /requires a WebSocket/,
   })
-  await until(() => seen.aborted.length === 1)
+  await waitUntil(() => log.aborted.length === 1)
 })
 
 t.test('returns stream metadata as headers', async (t) => {

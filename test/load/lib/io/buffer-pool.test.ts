@@ -52,6 +52,6 @@ t.test('memory stays bounded if blocks are never released', async (t) => {
   const { arrayBuffers } = process.memoryUsage()
   for (let i = 0; i < 1200; i++) acquireBuffer(KIB * KIB)
   collectGarbage()
-  const grown = process.memoryUsage().arrayBuffers - arrayBuffers
-  t.ok(grown < 17 * 33 * KIB * KIB, `${grown} bytes`)
+  const growth = process.memoryUsage().arrayBuffers - arrayBuffers
+  t.ok(growth < 17 * 33 * KIB * KIB, `${growth} bytes`)
 })

@@ -28,7 +28,7 @@ interface GatewayOptions {
   readonly hosts?: readonly string[]
   readonly store?: Store
   /** Milliseconds by which its clock is ahead. */
-  readonly aheadMs?: number
+  readonly offsetMs?: number
   readonly secretKeys?: SecretKeys
   readonly issue?: (host: string) => Promise<Issued>
   readonly policy?: (host: string) => Promise<boolean>
@@ -50,10 +50,10 @@ function openStore(t: Test): Store {
 
 /** A certificate manager without listeners and directory. */
 async function openGateway(t: Test, options: GatewayOptions = {}) {
-  const { hosts = ['a.test'], store = openStore(t), aheadMs = 0, secretKeys = NO_KEYS } = options
+  const { hosts = ['a.test'], store = openStore(t), offsetMs = 0, secretKeys = NO_KEYS } = options
   const { issue = async (host: string) => issueFor(host), policy } = options
   const orders: string[] = []
-  const clock = { nowMs: () => time.ms + aheadMs, elapsedMs: () => time.ms }
+  const clock = { nowMs: () => time.ms + offsetMs, elapsedMs: () => time.ms }
   const scope = SCOPE
   const cache = await openCertificateCache({
     ...{ store, scope, secretKeys, clock },
@@ -83,7 +83,7 @@ async function openGateway(t: Test, options: GatewayOptions = {}) {
 t.test(
   'does not reorder a certificate that is already due according to a fast clock',
   async (t) => {
-    const { manager, orders } = await openGateway(t, { aheadMs: YEAR_MS })
+    const { manager, orders } = await openGateway(t, { offsetMs: YEAR_MS })
     for (let i = 0; i < 10; i++) {
       await manager.work()
       time.ms += 10_000
@@ -99,7 +99,7 @@ t.test('a second gateway with a fast clock waits before it renews again', async 
   const store = openStore(t)
   const first = await openGateway(t, { store })
   await first.manager.work()
-  const second = await openGateway(t, { store, aheadMs: YEAR_MS })
+  const second = await openGateway(t, { store, offsetMs: YEAR_MS })
   await second.cache.refresh()
   t.equal(first.orders.length, 1)
   await second.manager.work()
@@ -117,7 +117,7 @@ t.test('pauses after a failure on all gateways, even with different clocks', asy
     throw new AcmeError('no', { kind: 'rejected' })
   }
   const gateways = await Promise.all(
-    [0, 2 * HOUR_MS, -2 * HOUR_MS].map((aheadMs) => openGateway(t, { store, aheadMs, issue })),
+    [0, 2 * HOUR_MS, -2 * HOUR_MS].map((offsetMs) => openGateway(t, { store, offsetMs, issue })),
   )
   const count = () => gateways.reduce((sum, { orders }) => sum + orders.length, 0)
   async function workAll(): Promise<void> {
@@ -147,7 +147,7 @@ t.test('a lease excludes a gateway with a fast clock, and expires after a crash'
   const first = await openGateway(t, { store, issue })
   const working = first.manager.work()
   await eventually(async () => first.orders.length === 1)
-  const second = await openGateway(t, { store, aheadMs: YEAR_MS })
+  const second = await openGateway(t, { store, offsetMs: YEAR_MS })
   await second.manager.work()
   t.equal(second.orders.length, 0)
   t.ok(second.manager.isOrderedElsewhere('a.test'))

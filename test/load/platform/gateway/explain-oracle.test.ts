@@ -55,7 +55,7 @@ async function serve(
     const { method, path, headers, body } = request
     drainReceived()
     const response = await gateway.send(method, path, headers, body, request.listener)
-    served.push({ request, predicted, response, seen: drainReceived() })
+    served.push({ request, predicted, response, received: drainReceived() })
   }
   await closing.close()
   const lines = readFileSync(join(folder, 'access.log'), 'utf8').trim().split('\n')
@@ -78,7 +78,7 @@ t.test('the gateway handles every request as explain predicts', async (t) => {
     const sent = requests.slice(i * REQUESTS, (i + 1) * REQUESTS)
     const folder = makeTempFolder(t, 'oracle')
     for (const served of await serve(configuration, sent, backends, folder)) {
-      const { predicted, request, response, seen, line } = served
+      const { predicted, request, response, received, line } = served
       if (predicted.sentTo === undefined) counts.answered++
       else counts.forwarded++
       if (predicted.routeName !== undefined) counts.routed++
@@ -88,7 +88,7 @@ t.test('the gateway handles every request as explain predicts', async (t) => {
       const { status, text } = response
       const { text: file, handler } = configuration
       t.fail(`${request.method} ${request.path}: ${differences.join(', ')}`, {
-        ...{ request, predicted, status, text, seen, line, handler, file },
+        ...{ request, predicted, status, text, received, line, handler, file },
       })
     }
   }

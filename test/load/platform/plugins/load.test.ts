@@ -41,8 +41,8 @@ t.test(
     const plugin = await loadPlugin('./marker.ts', { mark: 'y' }, env)
     t.equal(plugin.name, 'marker')
     t.equal((await runPlugin(plugin)).headers.get('x-mark'), 'y')
-    const refused = await runPlugin(plugin, { path: '/no' })
-    t.equal(refused.status, 418, 'GatewayError is the same class on both sides')
+    const rejected = await runPlugin(plugin, { path: '/no' })
+    t.equal(rejected.status, 418, 'GatewayError is the same class on both sides')
     await t.rejects(
       loadPlugin('./marker.ts', { marc: 'y' }, env),
       /unknown option "marc", did you mean "mark"\?/,
@@ -252,9 +252,9 @@ t.test('1 000 reloads and edits do not leak memory', async (t) => {
   const unchanged = (await settle()) - before
   t.ok(unchanged < 1024 * 1024, `unchanged: ${unchanged} bytes`)
   await reload(50, edit)
-  const between = await settle()
+  const betweenLoads = await settle()
   await reload(200, (i) => edit(i + 50))
-  const edited = (await settle()) - between
+  const edited = (await settle()) - betweenLoads
   t.ok(edited < 1024 * 1024, `edited: ${edited} bytes`)
   t.comment(`heap grew by ${unchanged} bytes in 1 000 reloads, by ${edited} in 200 after edits`)
 })

@@ -4,7 +4,7 @@ import { createAuthorizer } from '../../../../core/auth/authorizer.ts'
 import type { Dispatch } from '../../../../core/rpc/call.ts'
 import { endpoint } from '../../../../sdk/service/endpoint.ts'
 import { testCalls } from '../../../contracts/calls.ts'
-import { until } from '../../../contracts/registry.ts'
+import { waitUntil } from '../../../contracts/registry.ts'
 import { createAccount, createRule, MemoryAuthSource } from '../../../fixtures/auth-source.ts'
 import { RecordedCall } from '../../../fixtures/rpc.ts'
 import { type Form, openCaller, openPort, openProxy, toNode } from '../../../fixtures/rpc-proxy.ts'
@@ -71,7 +71,7 @@ async function openService(t: Test, { form = 'mx' as Form, domain = 'mx' } = {})
   /** Error of the call, undefined on success. */
   const sendRequest = async (metadata: string) => {
     const call = send(metadata)
-    await until(() => call.events.length > 0)
+    await waitUntil(() => call.events.length > 0)
     return call.error
   }
   const show = async (account = JANE) => `authorization: Bearer ${await source.issue(account)}\r\n`
@@ -106,7 +106,7 @@ t.test(
     const { events, send, show } = await openService(t, { domain: 'acme' })
     const sendRequest = async (endpoint: string, metadata: string) => {
       const call = send(metadata, { endpoint })
-      await until(() => call.events.length > 0)
+      await waitUntil(() => call.events.length > 0)
       return call.error?.code ?? 200
     }
     const tenant = createAccount({ id: 'ann', issuer: 'acme', scopes: ['admin'] })
@@ -144,25 +144,27 @@ t.test('applies the rules of the namespace of a service', async (t) => {
   source.setRules('mx', STAFF_ONLY)
   t.equal(await sendRequest('mx-namespace: acme\r\n'), undefined)
   source.setRules('acme', STAFF_ONLY)
-  await until(async () => (await sendRequest('mx-namespace: acme\r\n'))?.code === 401)
+  await waitUntil(async () => (await sendRequest('mx-namespace: acme\r\n'))?.code === 401)
 })
 
 t.test('ends a stream within a second of a denying rule', async (t) => {
   const { source, send, show, counts } = await openService(t)
   const call = send(await show(), { endpoint: 'A.Watch', stream: true })
-  await until(() => call.events.length === 1)
+  await waitUntil(() => call.events.length === 1)
   source.setRules('mx', createRule({ id: 'nobody', access: 'DENIED' }))
-  await until(() => call.error !== undefined, 1000)
+  await waitUntil(() => call.error !== undefined, 1000)
   t.match(call.error, { code: 401, message: 'Unauthorized call made to greeter:A.Watch' })
-  await until(() => counts().cancelled === 1)
+  await waitUntil(() => counts().cancelled === 1)
 })
 
 t.test('authorizes calls of hosted services once, by the service', async (t) => {
   const { source, authorizer } = openGate(t)
   source.setRules('mx', STAFF_ONLY)
   const proxy = await openProxy(t, {}, { authorizer })
-  const who = endpoint({ handle: (_, ctx) => ctx.account?.id ?? 'nobody' })
-  await createService(t, { name: 'own', host: proxy, authorizer }).handle('A', { who }).start()
+  const getCaller = endpoint({ handle: (_, ctx) => ctx.account?.id ?? 'nobody' })
+  await createService(t, { name: 'own', host: proxy, authorizer })
+    .handle('A', { getCaller })
+    .start()
   const sendRequest = (headers: Record<string, string>) =>
     fetch(`http://${proxy.address}`, {
       method: 'POST',

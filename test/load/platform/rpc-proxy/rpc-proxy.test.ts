@@ -6,7 +6,7 @@ import { findLocalCaller } from '../../../../sdk/internal/local-services.ts'
 import { createDispatcher } from '../../../../sdk/service/dispatch.ts'
 import { endpoint } from '../../../../sdk/service/endpoint.ts'
 import { testCalls } from '../../../contracts/calls.ts'
-import { openRawBackend, until } from '../../../fixtures/raw-backend.ts'
+import { openRawBackend, waitUntil } from '../../../fixtures/raw-backend.ts'
 import { RecordedCall } from '../../../fixtures/rpc.ts'
 import {
   createTestPool,
@@ -71,7 +71,7 @@ t.test('uses the client address of a trusted gateway for services that need it',
   const callService = async (service: string, metadata: string) => {
     const call = new RecordedCall({ service, metadata })
     caller.call(call)
-    await until(() => call.events.length > 0)
+    await waitUntil(() => call.events.length > 0)
     return addresses.at(-1)
   }
   const addressHeader = 'mx-address: 192.0.2.7\r\n'
@@ -154,7 +154,7 @@ t.test('routes calls to another node without losses when a hosted service stops'
   await createService(t, { registry }).handle('A', { where: second.where }).start()
   const client = openClient(t, { address: proxy.address })
   const responses: Promise<unknown>[] = []
-  const stopped = until(() => first.seen.calls >= 20).then(() => leaving.stop())
+  const stopped = waitUntil(() => first.seen.calls >= 20).then(() => leaving.stop())
   let isStopped = false
   stopped.then(
     () => (isStopped = true),

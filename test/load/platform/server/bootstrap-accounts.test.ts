@@ -7,7 +7,7 @@ import { createLog } from '../../../../platform/process/log.ts'
 import { forgetPassword } from '../../../../platform/server/bootstrap-accounts.ts'
 import { startServer } from '../../../../platform/server/server.ts'
 import { readFlags } from '../../../../platform/settings/flags.ts'
-import { until } from '../../../fixtures/raw-backend.ts'
+import { waitUntil } from '../../../fixtures/raw-backend.ts'
 import { openServer, QUIET_FLAGS } from '../../../fixtures/server.ts'
 import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
 
@@ -15,7 +15,7 @@ import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
 t.setTimeout(180_000)
 
 /** Arguments of a server of the `local` profile with files in its own folder. */
-function keepIn(folder: string): readonly string[] {
+function toFileFlags(folder: string): readonly string[] {
   return ['--profile=local', `--data_dir=${join(folder, 'data')}`]
 }
 
@@ -39,7 +39,7 @@ t.test(
   'the first start creates an administrator with a random password that is shown once',
   async (t) => {
     const folder = makeTempFolder(t, 'first')
-    const server = await openServer(t, keepIn(folder))
+    const server = await openServer(t, toFileFlags(folder))
     const file = join(folder, 'data', 'admin_password')
     const password = read(t, folder, 'admin_password')
     t.match(password, /^[\w-]{24}$/)
@@ -47,7 +47,7 @@ t.test(
     const token = await logIn(server, 'admin', password)
     t.match(await inspectToken(server, token), { id: 'admin', type: 'user', scopes: ['admin'] })
     await server.server.close()
-    const reopened = await openServer(t, keepIn(folder))
+    const reopened = await openServer(t, toFileFlags(folder))
     t.equal(reopened.server.adminPassword, undefined)
     t.equal(read(t, folder, 'admin_password'), password)
     t.type(await logIn(reopened, 'admin', password), 'string')
@@ -59,7 +59,7 @@ t.test(
     const change = { id: 'admin', old_secret: password, new_secret: 'another one' }
     const headers = { authorization: `Bearer ${token}` }
     t.equal((await reopened.post('/auth/accounts/changeSecret', change, headers)).status, 200)
-    await until(() => !existsSync(file))
+    await waitUntil(() => !existsSync(file))
   },
 )
 
@@ -67,14 +67,14 @@ t.test(
   'removes the password file at the next start if the password was changed elsewhere',
   async (t) => {
     const folder = makeTempFolder(t, 'first')
-    const first = await openServer(t, keepIn(folder))
+    const first = await openServer(t, toFileFlags(folder))
     await first.server.close()
     const file = join(folder, 'data', 'admin_password')
     const password = readFileSync(file, 'utf8')
     // Simulates a change by another server with the same store.
     writeFileSync(file, 'the one before\n')
-    const second = await openServer(t, keepIn(folder))
-    await until(() => !existsSync(file))
+    const second = await openServer(t, toFileFlags(folder))
+    await waitUntil(() => !existsSync(file))
     t.type(await logIn(second, 'admin', password.trim()), 'string')
   },
 )
@@ -82,22 +82,22 @@ t.test(
 t.test('removes the password file only when the password becomes invalid', async (t) => {
   const folder = makeTempFolder(t, 'first')
   const file = join(folder, 'admin_password')
-  const isThereAfter = async (action: string, namespace = 'mx', target = 'admin') => {
+  const existsAfter = async (action: string, namespace = 'mx', target = 'admin') => {
     writeFileSync(file, 'password')
     const record = { action, namespace, target, account: '', address: '', request: '', time: 0 }
     await forgetPassword(record, folder)
     return existsSync(file)
   }
-  t.notOk(await isThereAfter('account.change-secret'))
-  t.notOk(await isThereAfter('account.delete'))
-  t.ok(await isThereAfter('login.failed'))
-  t.ok(await isThereAfter('account.change-secret', 'acme'))
-  t.ok(await isThereAfter('account.change-secret', 'mx', 'ann'))
+  t.notOk(await existsAfter('account.change-secret'))
+  t.notOk(await existsAfter('account.delete'))
+  t.ok(await existsAfter('login.failed'))
+  t.ok(await existsAfter('account.change-secret', 'acme'))
+  t.ok(await existsAfter('account.change-secret', 'mx', 'ann'))
 })
 
 t.test('stores the credentials of the local service account in a file', async (t) => {
   const folder = makeTempFolder(t, 'first')
-  const server = await openServer(t, keepIn(folder))
+  const server = await openServer(t, toFileFlags(folder))
   const { id, secret } = JSON.parse(read(t, folder, 'service_credentials'))
   const token = await logIn(server, id, secret)
   t.match(await inspectToken(server, token), { id: 'local', type: 'service', scopes: ['service'] })
@@ -107,22 +107,22 @@ t.test(
   'replaces the secret of the local account if its file is missing, and leaves other accounts unchanged',
   async (t) => {
     const folder = makeTempFolder(t, 'first')
-    const first = await openServer(t, keepIn(folder))
+    const first = await openServer(t, toFileFlags(folder))
     const old = JSON.parse(read(t, folder, 'service_credentials'))
     await first.server.close()
     unlinkSync(join(folder, 'data', 'service_credentials'))
-    const second = await openServer(t, keepIn(folder))
+    const second = await openServer(t, toFileFlags(folder))
     const { id, secret } = JSON.parse(read(t, folder, 'service_credentials'))
     t.equal(await logIn(second, id, old.secret), 400)
     const admin = await logIn(second, 'admin', read(t, folder, 'admin_password'))
     const headers = { authorization: `Bearer ${await logIn(second, id, secret)}` }
     t.equal((await second.get('/auth/rules/list', headers)).status, 200)
-    const asAdmin = { authorization: `Bearer ${admin}` }
-    await second.post('/auth/accounts/delete', { id }, asAdmin)
-    await second.post('/auth/generate', { id, secret: 'a user of that name' }, asAdmin)
+    const adminHeaders = { authorization: `Bearer ${admin}` }
+    await second.post('/auth/accounts/delete', { id }, adminHeaders)
+    await second.post('/auth/generate', { id, secret: 'a user of that name' }, adminHeaders)
     await second.server.close()
     unlinkSync(join(folder, 'data', 'service_credentials'))
-    const third = await openServer(t, keepIn(folder))
+    const third = await openServer(t, toFileFlags(folder))
     t.type(await logIn(third, 'local', 'a user of that name'), 'string')
     t.throws(() => statSync(join(folder, 'data', 'service_credentials')))
   },
@@ -130,7 +130,7 @@ t.test(
 
 t.test('uses the configured password and stores it in no file', async (t) => {
   const folder = makeTempFolder(t, 'first')
-  const server = await openServer(t, [...keepIn(folder), '--admin_password=correct horse'])
+  const server = await openServer(t, [...toFileFlags(folder), '--admin_password=correct horse'])
   t.equal(server.server.adminPassword, undefined)
   t.type(await logIn(server, 'admin', 'correct horse'), 'string')
   t.throws(() => statSync(join(folder, 'data', 'admin_password')))
@@ -145,7 +145,7 @@ t.test('the password in the test profile is mx', async (t) => {
 t.test('disable_admin creates no administrator', async (t) => {
   const folder = makeTempFolder(t, 'first')
   const server = await openServer(t, [
-    ...keepIn(folder),
+    ...toFileFlags(folder),
     '--disable_admin',
     '--admin_password=correct horse',
   ])
@@ -157,7 +157,7 @@ t.test(
   async (t) => {
     const open = [...QUIET_FLAGS.filter((word) => !word.includes('web')), '--web_address=0.0.0.0:0']
     const expectRejected = async (folder: string, args: readonly string[]) => {
-      const flags = readFlags([...open, ...keepIn(folder), ...args], 'server')
+      const flags = readFlags([...open, ...toFileFlags(folder), ...args], 'server')
       const configuration = await configurationFrom(flags, {}, 'server')()
       await t.rejects(startServer({ configuration, log: createLog('silent') }), {
         name: 'SettingsError',
@@ -176,7 +176,7 @@ t.test(
 
 t.test('rejects a password of fewer than 8 characters', async (t) => {
   for (const password of ['mx', '1234567']) {
-    const args = [...QUIET_FLAGS, ...keepIn(makeTempFolder(t, 'first'))]
+    const args = [...QUIET_FLAGS, ...toFileFlags(makeTempFolder(t, 'first'))]
     const flags = readFlags([...args, `--admin_password=${password}`], 'server')
     const configuration = await configurationFrom(flags, {}, 'server')()
     await t.rejects(startServer({ configuration, log: createLog('silent') }), {

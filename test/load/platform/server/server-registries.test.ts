@@ -3,7 +3,7 @@ import {
   openServerRegistries,
   type ServerRegistries,
 } from '../../../../platform/server/server-registries.ts'
-import { until } from '../../../contracts/registry.ts'
+import { waitUntil } from '../../../contracts/registry.ts'
 import { startConsul } from '../../../fixtures/consul.ts'
 import { makeService } from '../../../fixtures/services.ts'
 
@@ -64,10 +64,10 @@ t.test('consul: a domain exists while any server has a registration in it', asyn
   t.equal(one.find('shop'), undefined)
   const shop = other.create('shop')
   await shop.register!(GREETER, { ttlSeconds: 90 })
-  await until(() => one.find('shop') !== undefined, 20_000)
+  await waitUntil(() => one.find('shop') !== undefined, 20_000)
   t.equal(one.find('shop'), one.find('shop'))
-  await until(async () => (await one.find('shop')!.getService('greeter')).length === 1, 20_000)
+  await waitUntil(async () => (await one.find('shop')!.getService('greeter')).length === 1, 20_000)
   t.same([...one.list()].sort(), ['mx', 'shop'])
   await shop.deregister!(GREETER)
-  await until(() => one.find('shop') === undefined, 20_000)
+  await waitUntil(() => one.find('shop') === undefined, 20_000)
 })

@@ -4,7 +4,7 @@ import t, { type Test } from 'tap'
 import { createSecretHasher } from '../../../../core/auth/token/secret-hash.ts'
 import plugin from '../../../../plugins/access/basic-auth.ts'
 import { buildPlugin, createTestEnv, runPlugin } from '../../../../sdk/testing.ts'
-import { until } from '../../../fixtures/raw-backend.ts'
+import { waitUntil } from '../../../fixtures/raw-backend.ts'
 import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
 
 // As cheap as possible, because the cost is tested with the hasher.
@@ -134,7 +134,7 @@ t.test('reloads the file within a second of an edit', async (t) => {
   const run = open(t, { file: 'users.txt' }, folder)
   t.equal((await run(basic('shop', PASSWORD))).status, 200)
   write(`shop ${await hasher.hash('new')}\n# edited\n`)
-  await until(() => run.messages.length > 0)
+  await waitUntil(() => run.messages.length > 0)
   t.equal((await run(basic('shop', 'new'))).status, 200)
   t.equal((await run(basic('shop', PASSWORD))).status, 401, 'including a cached password')
 })

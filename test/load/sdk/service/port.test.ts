@@ -7,7 +7,7 @@ import { createDispatcher } from '../../../../sdk/service/dispatch.ts'
 import { endpoint } from '../../../../sdk/service/endpoint.ts'
 import { openServicePort, type ServicePortOptions } from '../../../../sdk/service/port.ts'
 import { findClosedPort } from '../../../fixtures/ports.ts'
-import { openRawBackend, until } from '../../../fixtures/raw-backend.ts'
+import { openRawBackend, waitUntil } from '../../../fixtures/raw-backend.ts'
 import { RecordedCall } from '../../../fixtures/rpc.ts'
 import { createQuietLog } from '../../../fixtures/sdk-services.ts'
 
@@ -99,7 +99,7 @@ for (const listener of ['uws', 'node'] as const) {
     const { port, send, url } = await open(t, { listener })
     t.equal(port.server, listener)
     const call = send('Call', '{"a":1}')
-    await until(() => call.events.length === 1)
+    await waitUntil(() => call.events.length === 1)
     t.strictSame(call.events, ['reply "" {"request":{"a":1}}'])
     const reply = await fetch(url, {
       method: 'POST',
@@ -179,11 +179,11 @@ for (const listener of ['uws', 'node'] as const) {
   t.test(`${listener}: a drain finishes calls in flight and rejects new ones`, async (t) => {
     const { port, send, url, release, channel } = await open(t, { listener })
     const pending = send('Wait')
-    await until(() => channel.connected)
+    await waitUntil(() => channel.connected)
     // Idle keep-alive connections do not delay the drain.
     await (await fetch(url)).text()
     const call = send('Call')
-    await until(() => call.events.length === 1)
+    await waitUntil(() => call.events.length === 1)
     let drained = false
     const draining = port.drain().then(() => {
       drained = true
@@ -192,13 +192,13 @@ for (const listener of ['uws', 'node'] as const) {
     await fetch(url).catch(() => {})
     await t.rejects(fetch(url), 'a new connection')
     const late = send('Call')
-    await until(() => late.events.length === 1)
+    await waitUntil(() => late.events.length === 1)
     t.match(late.lost, { kind: /connect|unsent/ })
     t.notOk(drained)
     t.strictSame(pending.events, [])
     release()
     await draining
-    await until(() => pending.events.length === 1)
+    await waitUntil(() => pending.events.length === 1)
     t.strictSame(pending.events, ['reply "" {"late":true}'])
   })
 
@@ -207,16 +207,16 @@ for (const listener of ['uws', 'node'] as const) {
     async (t) => {
       const { port, send, url } = await open(t, { listener })
       const first = send('Call')
-      await until(() => first.events.length === 1)
+      await waitUntil(() => first.events.length === 1)
       const calls = Array.from({ length: 3 }, () => send('Large'))
       const reply = await fetch(url, {
         method: 'POST',
         headers: { 'mx-service': 'greeter', 'mx-endpoint': 'Helloworld.Large' },
       })
-      await until(() => calls.some(({ events }) => events.length > 0))
+      await waitUntil(() => calls.some(({ events }) => events.length > 0))
       const [text] = await Promise.all([reply.text(), port.drain().then(() => port.close())])
       t.equal(text.length, 4_000_011)
-      await until(() => calls.every(({ events }) => events.length > 0))
+      await waitUntil(() => calls.every(({ events }) => events.length > 0))
       for (const { events } of calls) t.equal(events[0]?.length, 9 + 4_000_011)
     },
   )
@@ -246,7 +246,7 @@ t.test('uses the uws listener by default where it is available', async (t) => {
 t.test('rejects a call beyond maxCalls of its connection with 503', async (t) => {
   const { send } = await open(t, { limits: { maxCalls: 1 } })
   const [first, second] = [send('Wait'), send('Wait')]
-  await until(() => second!.events.length === 1)
+  await waitUntil(() => second!.events.length === 1)
   t.match(second!.error, { code: 503, message: 'too many calls in flight' })
   t.strictSame(first!.events, [])
 })

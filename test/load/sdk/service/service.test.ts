@@ -9,7 +9,7 @@ import { findLocalCaller } from '../../../../sdk/internal/local-services.ts'
 import { endpoint } from '../../../../sdk/service/endpoint.ts'
 import { Service } from '../../../../sdk/service/service.ts'
 import { findClosedPort } from '../../../fixtures/ports.ts'
-import { openRawBackend, until } from '../../../fixtures/raw-backend.ts'
+import { openRawBackend, waitUntil } from '../../../fixtures/raw-backend.ts'
 import { RecordedCall } from '../../../fixtures/rpc.ts'
 import {
   createQuietLog,
@@ -153,10 +153,10 @@ t.test('is called without sockets by clients of the same process', async (t) => 
   }
   const waiting = send('Wait')
   const done = send('Call')
-  await until(() => done.events.length === 1)
+  await waitUntil(() => done.events.length === 1)
   t.strictSame(done.events, ['reply "" {"message":"Hello John"}'])
   const stopping = service.stop()
-  await until(() => send('Call').lost !== undefined)
+  await waitUntil(() => send('Call').lost !== undefined)
   t.equal(send('Call').lost?.kind, 'unsent', 'the call may be sent to another node')
   t.strictSame(waiting.events, [])
   release!()
@@ -282,7 +282,7 @@ t.test('subscribes to topics while it runs, and requires a broker', async (t) =>
     void broker.publish('events', { headers: {}, body: Buffer.from(JSON.stringify({ n })) })
   }
   publish(1)
-  await until(() => seen.length === 1)
+  await waitUntil(() => seen.length === 1)
   await service.stop()
   publish(2)
   await new Promise(setImmediate)
@@ -375,7 +375,7 @@ for (const listener of ['uws', 'node'] as const) {
     let services = [await start(), await start()]
     const fast = openClient(t, { registry, retries: 0 })
     let failures: unknown[] = []
-    let made = 0
+    let created = 0
     let stopping = true
     const load = async (client: Client, id: number): Promise<void> => {
       for (let i = 0; stopping; i++) {
@@ -386,20 +386,20 @@ for (const listener of ['uws', 'node'] as const) {
         } catch (error) {
           failures.push(error)
         }
-        made++
+        created++
       }
     }
     const loads = Array.from({ length: 50 }, (_, id) => load(fast, id))
     for (let round = 0; round < 4; round++) {
-      const before = made
-      await until(() => made > before + 200)
+      const before = created
+      await waitUntil(() => created > before + 200)
       const next = await start()
       await services[0]!.stop()
       services = [services[1]!, next]
     }
     stopping = false
     await Promise.all(loads)
-    t.ok(made > 800, `${made} calls`)
+    t.ok(created > 800, `${created} calls`)
     t.strictSame(failures.slice(0, 3), [])
     failures = []
   })
@@ -422,7 +422,7 @@ for (const listener of ['uws', 'node'] as const) {
       method: 'POST',
       headers: { 'mx-service': 'greeter', 'mx-endpoint': 'A.Wait' },
     })
-    await until(() => begun === 1)
+    await waitUntil(() => begun === 1)
     const stopped = service.stop()
     while (await isListening(address));
     release()
@@ -451,7 +451,7 @@ for (const listener of ['uws', 'node'] as const) {
       })
       const client = openClient(t, { address: await service.start(), retries: 0 })
       const pending = client.call('greeter', 'A.Wait')
-      await until(() => begun === 1)
+      await waitUntil(() => begun === 1)
       const startMs = performance.now()
       const stopped = service.stop({ timeoutMs: 50 })
       await t.rejects(pending, { code: 503 })
@@ -466,14 +466,14 @@ for (const listener of ['uws', 'node'] as const) {
     `${listener}: a stream of 200 000 messages with a slow reader stays bounded`,
     async (t) => {
       const registry = openRegistry(t)
-      let made = 0
+      let created = 0
       const text = randomBytes(50).toString('hex')
       const service = createService(t, { registry, listener }).handle('A', {
         down: endpoint({
           response: Type.Object({ n: Type.Integer(), text: Type.String() }),
           stream: 'server',
           *handle() {
-            for (; made < 200_000; made++) yield { n: made, text }
+            for (; created < 200_000; created++) yield { n: created, text }
           },
         }),
       })
@@ -488,7 +488,7 @@ for (const listener of ['uws', 'node'] as const) {
         if (n !== read++) invalid++
         if (read % 1000 === 0) {
           await new Promise(setImmediate)
-          ahead = Math.max(ahead, made - read)
+          ahead = Math.max(ahead, created - read)
           maximum = Math.max(maximum, process.memoryUsage().arrayBuffers)
         }
       }

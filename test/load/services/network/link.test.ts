@@ -9,7 +9,7 @@ import {
   openRelay,
   type PeerEnd,
 } from '../../../fixtures/network-peer.ts'
-import { openRawBackend, until } from '../../../fixtures/raw-backend.ts'
+import { openRawBackend, waitUntil } from '../../../fixtures/raw-backend.ts'
 
 /** A link to an address, and the events of its owner. */
 function open(t: Test, address: string, change: Partial<LinkOwner> = {}, token = '') {
@@ -54,9 +54,9 @@ t.test('a link is established after the first response and measures its cost', a
     ['hello', 'proof', 'ping'],
   )
   peer.links[0]!.send({ type: 'routes', routes: [{ key: 'greeter' }, { key: '@b' }] })
-  await until(() => events.length > 1)
+  await waitUntil(() => events.length > 1)
   t.strictSame(events, ['linked peer', 'news greeter @b'])
-  await until(() => peer.links[0]!.received.length > 5)
+  await waitUntil(() => peer.links[0]!.received.length > 5)
   t.strictSame(peer.links[0]!.received.at(-1), { type: 'ping', n: 4 }, 'measured repeatedly')
 })
 
@@ -79,16 +79,16 @@ t.test('a malformed or unexpected message ends the link, which reconnects', asyn
     ],
     [(end) => end.call.endData(), /^the service ended the stream$/],
   ]
-  for (const [speak, reason] of cases) {
+  for (const [sendMessages, reason] of cases) {
     const peer = await openPeer(t, followProtocol)
     const { link, events, ends } = open(t, peer.address)
     await link.settled()
-    speak(peer.links[0]!)
-    await until(() => ends.length > 0)
+    sendMessages(peer.links[0]!)
+    await waitUntil(() => ends.length > 0)
     t.match(ends[0], { wasLinked: true, hasFailedBefore: false, peer: { id: 'peer' } })
     t.match(ends[0]!.reason.message, reason)
     t.equal(link.state, 'waiting')
-    await until(() => events.length > 2)
+    await waitUntil(() => events.length > 2)
     t.strictSame(events, ['linked peer', 'lost', 'linked peer'])
   }
 })
@@ -102,9 +102,9 @@ t.test('routes that the owner rejects end the link', async (t) => {
   })
   await link.settled()
   peer.links[0]!.send({ type: 'routes', routes: [] })
-  await until(() => ends.length > 0)
+  await waitUntil(() => ends.length > 0)
   t.equal(ends[0]!.reason.message, 'malformed message: too much')
-  await until(() => peer.links[0]!.isCancelled)
+  await waitUntil(() => peer.links[0]!.isCancelled)
 })
 
 t.test('routes before the handshake end the link', async (t) => {
@@ -121,7 +121,7 @@ t.test('routes before the handshake end the link', async (t) => {
 t.test('a server without the token receives only hello and a proof', async (t) => {
   const peer = await openPeer(t, followProtocol)
   const { link, ends } = open(t, peer.address, {}, 'secret')
-  await until(() => ends.length > 1)
+  await waitUntil(() => ends.length > 1)
   t.match(ends, [
     {
       reason: { code: 403, message: 'network_token of server peer does not match the token of a' },
@@ -184,7 +184,7 @@ t.test('a redundant link stays inactive until it is woken', async (t) => {
   link.close()
   link.wake()
   t.equal(link.state, 'asleep')
-  await until(() => peer.links[1]!.isCancelled)
+  await waitUntil(() => peer.links[1]!.isCancelled)
   t.strictSame(events, ['failed', 'linked peer'], 'closing reports no event to the owner')
 })
 
@@ -193,7 +193,7 @@ t.test('wake retries a waiting link immediately', async (t) => {
   http.close()
   const { link, ends } = open(t, `127.0.0.1:${http.port}`)
   for (let i = 0; i < 8; i++) {
-    await until(() => ends.length > i)
+    await waitUntil(() => ends.length > i)
     link.wake()
   }
   t.equal(ends.length, 8)
@@ -212,7 +212,7 @@ t.test('a link reported as lost ends and reconnects', async (t) => {
   })
   t.match(ends, [{ wasLinked: true, peer: { id: 'peer' } }])
   link.lose('again')
-  await until(() => events.length > 2)
+  await waitUntil(() => events.length > 2)
   t.strictSame(events, ['linked peer', 'lost', 'linked peer'])
 })
 
@@ -223,12 +223,12 @@ t.test('a stalled connection ends the link within seconds', async (t) => {
   await link.settled()
   const startMs = performance.now()
   relay.stall()
-  await until(() => ends.length > 0)
+  await waitUntil(() => ends.length > 0)
   const ms = performance.now() - startMs
   t.ok(ms > 1000, `${Math.round(ms)} ms`)
   t.match(ends[0], { wasLinked: true, reason: { message: /^127\.0\.0\.1:\d+ was silent/ } })
   relay.resume()
-  await until(() => events.at(-1) === 'linked peer' && events.length > 2)
+  await waitUntil(() => events.at(-1) === 'linked peer' && events.length > 2)
 })
 
 t.test('a server without a response is abandoned after five seconds', async (t) => {
@@ -236,5 +236,5 @@ t.test('a server without a response is abandoned after five seconds', async (t) 
   const { link, ends } = open(t, peer.address)
   await link.settled()
   t.match(ends, [{ reason: { code: 408, message: 'no link within 5000 ms' } }])
-  await until(() => peer.links[0]!.isCancelled)
+  await waitUntil(() => peer.links[0]!.isCancelled)
 })

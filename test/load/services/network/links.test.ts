@@ -1,7 +1,13 @@
 import t, { type Test } from 'tap'
 import { MAX_PEERS } from '../../../../domain/mesh/limits.ts'
-import { until } from '../../../contracts/registry.ts'
-import { openServer, type Status, type TestServer, ways, where } from '../../../fixtures/network.ts'
+import { waitUntil } from '../../../contracts/registry.ts'
+import {
+  findServer,
+  listRoutes,
+  openServer,
+  type Status,
+  type TestServer,
+} from '../../../fixtures/network.ts'
 import { openPeer, openRelay } from '../../../fixtures/network-peer.ts'
 import { openRawBackend } from '../../../fixtures/raw-backend.ts'
 
@@ -9,27 +15,27 @@ const connect = (server: TestServer, ...addresses: string[]) =>
   server.sendRequest<{ links: Status['links'] }>('Connect', {
     nodes: addresses.map((address) => ({ address })),
   })
-const portOf = ({ address }: TestServer): number => Number(address.split(':')[1])
+const getPort = ({ address }: TestServer): number => Number(address.split(':')[1])
 /** Links as `id state`. */
-const linksOf = async (server: TestServer): Promise<string[]> =>
+const listLinks = async (server: TestServer): Promise<string[]> =>
   (await server.status()).links.map(({ id, state }) => `${id} ${state}`).sort()
 const has =
   (server: TestServer, ...links: string[]) =>
   async () =>
-    `${await linksOf(server)}` === `${links}`
+    `${await listLinks(server)}` === `${links}`
 
 t.test('a linked server links back until the peer leaves', async (t) => {
   const a = await openServer(t, 'a')
   const b = await openServer(t, 'b')
   await connect(a, b.address)
-  await until(has(b, 'a linked'))
+  await waitUntil(has(b, 'a linked'))
   t.strictSame((await b.status()).listeners, ['a'])
   await a.close()
-  await until(has(b))
-  const reopened = await openServer(t, 'a', { port: portOf(a), nodes: [b.address] })
-  await until(has(b, 'a linked'))
+  await waitUntil(has(b))
+  const reopened = await openServer(t, 'a', { port: getPort(a), nodes: [b.address] })
+  await waitUntil(has(b, 'a linked'))
   await b.close()
-  await until(has(reopened, 'b waiting'), 10_000)
+  await waitUntil(has(reopened, 'b waiting'), 10_000)
   t.match((await reopened.status()).links, [{ error: /./ }])
 })
 
@@ -39,7 +45,7 @@ t.test(
     const a = await openServer(t, 'a')
     const b = await openServer(t, 'b', { advertise: 'mx://127.0.0.1:1' })
     await b.serve('greeter')
-    const relays = [await openRelay(t, portOf(b)), await openRelay(t, portOf(b))]
+    const relays = [await openRelay(t, getPort(b)), await openRelay(t, getPort(b))]
     await connect(a, `127.0.0.1:${relays[0]!.port}`)
     const { links } = await connect(a, `127.0.0.1:${relays[1]!.port}`)
     t.match(links, [
@@ -51,10 +57,10 @@ t.test(
     ])
     t.strictSame((await b.status()).listeners, ['a'])
     relays[0]!.stall()
-    await until(has(a, 'b linked', 'b waiting'), 10_000)
-    t.equal(await where(a, 'greeter'), 'b')
+    await waitUntil(has(a, 'b linked', 'b waiting'), 10_000)
+    t.equal(await findServer(a, 'greeter'), 'b')
     relays[0]!.resume()
-    await until(has(a, 'b asleep', 'b linked'), 10_000)
+    await waitUntil(has(a, 'b asleep', 'b linked'), 10_000)
   },
 )
 
@@ -63,13 +69,13 @@ t.test('calls avoid a link that cannot open a connection for calls', async (t) =
   const b = await openServer(t, 'b', { advertise: 'mx://127.0.0.1:1' })
   const c = await openServer(t, 'c', { nodes: [b.address] })
   await b.serve('greeter')
-  const relay = await openRelay(t, portOf(b))
+  const relay = await openRelay(t, getPort(b))
   await connect(a, `127.0.0.1:${relay.port}`, c.address)
-  await until(async () => (await ways(a, 'greeter')).join() === 'b')
-  await until(async () => a.network.table.list('greeter').length === 2)
+  await waitUntil(async () => (await listRoutes(a, 'greeter')).join() === 'b')
+  await waitUntil(async () => a.network.table.list('greeter').length === 2)
   relay.stopListening()
-  t.equal(await where(a, 'greeter'), 'b')
-  t.strictSame(await ways(a, 'greeter'), ['c b'])
+  t.equal(await findServer(a, 'greeter'), 'b')
+  t.strictSame(await listRoutes(a, 'greeter'), ['c b'])
   t.match((await a.status()).links[0], { id: 'b', error: /ECONNREFUSED/, failures: 1 })
   t.ok(a.lines.some((line) => line.includes('link lost')))
 })
@@ -117,11 +123,11 @@ t.test(
     none.close()
     // They advertise the addresses of b, of a itself, and of a closed port.
     const places = [b.address, a.address, `127.0.0.1:${none.port}`]
-    const liars = await Promise.all(
+    const dishonestPeers = await Promise.all(
       places.map((advertise, i) => openServer(t, `liar-${i}`, { advertise })),
     )
-    for (const dishonest of liars) await connect(dishonest, a.address)
-    await until(has(a, ' waiting', 'a asleep', 'b asleep'))
+    for (const dishonest of dishonestPeers) await connect(dishonest, a.address)
+    await waitUntil(has(a, ' waiting', 'a asleep', 'b asleep'))
     t.match((await a.status()).links.map(({ error }) => error).sort(), [
       /ECONNREFUSED/,
       'the address belongs to server b, not to liar-0, which advertised it',
@@ -130,9 +136,9 @@ t.test(
     t.strictSame((await a.status()).listeners, ['liar-0', 'liar-1', 'liar-2'])
     t.strictSame((await b.status()).listeners, [])
     await openServer(t, 'liar-2', { port: none.port })
-    await until(has(a, 'a asleep', 'b asleep', 'liar-2 linked'), 10_000)
-    await Promise.all(liars.slice(0, 2).map((dishonest) => dishonest.close()))
-    await until(has(a, 'liar-2 linked'))
+    await waitUntil(has(a, 'a asleep', 'b asleep', 'liar-2 linked'), 10_000)
+    await Promise.all(dishonestPeers.slice(0, 2).map((dishonest) => dishonest.close()))
+    await waitUntil(has(a, 'liar-2 linked'))
   },
 )
 
@@ -144,6 +150,6 @@ t.test('rejects a link beyond MAX_PEERS with 429', async (t: Test) => {
   await t.rejects(connect(a, '127.2.0.1:1'), { code: 429, message: 'limit of 64 links reached' })
   await connect(a, addresses[0]!)
   const b = await openServer(t, 'b', { nodes: [a.address] })
-  await until(async () => (await b.status()).links[0]?.state === 'waiting')
+  await waitUntil(async () => (await b.status()).links[0]?.state === 'waiting')
   t.match((await b.status()).links, [{ error: 'limit of 64 links reached' }])
 })

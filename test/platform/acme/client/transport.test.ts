@@ -59,7 +59,7 @@ t.test('reports an unreachable directory with a one-line message', async (t) => 
   const endless = await open(t, (_, res) => void res.end('x'.repeat(2_000_000)))
   await t.rejects(endless.send(), { kind: 'unavailable', message: /the response is too large$/ })
   const malformed = await open(t, (_, res) => void res.end(), {
-    ca: createCertificate(['b.test'], { ownKey: true }).cert,
+    ca: createCertificate(['b.test'], { hasOwnKey: true }).cert,
   })
   await t.rejects(malformed.send(), {
     message: /: set acme_ca_file to the CA of its certificate$/,
@@ -87,7 +87,7 @@ t.test('an on-demand policy allows only status 200 and caches denials', async (t
   const url = `http://127.0.0.1:${port}/may?key=1`
   const onError = (message: string) => void messages.push(message)
   const sendRequest = createOnDemandPolicy({ url, onError })
-  const hasty = createOnDemandPolicy({ url, onError, timeoutMs: 100 })
+  const impatient = createOnDemandPolicy({ url, onError, timeoutMs: 100 })
   t.equal(await sendRequest('yes.test'), true)
   t.equal(await sendRequest('no.test'), false)
   t.equal(await sendRequest('moved.test'), false)
@@ -98,7 +98,7 @@ t.test('an on-demand policy allows only status 200 and caches denials', async (t
   t.equal(await sendRequest('no.test'), false)
   t.equal(requests.length, 3, 'denials are cached')
   t.same(messages, [])
-  t.equal(await hasty('slow.test'), false)
+  t.equal(await impatient('slow.test'), false)
   rule.close()
   rule.closeAllConnections()
   t.equal(await sendRequest('gone.test'), false)

@@ -33,14 +33,14 @@ t.test('yields to the event loop while it formats many metrics', async (t) => {
   for (let i = 0; i < 5000; i++) samples.add('retries', i, { service: `s${i}` })
   const outcome = format(samples.metrics(), false)
   let ticks = 0
-  let isOver = false
+  let hasEnded = false
   const count = (): void => {
     ticks++
-    if (!isOver) setImmediate(count)
+    if (!hasEnded) setImmediate(count)
   }
   setImmediate(count)
   const { text } = await outcome
-  isOver = true
+  hasEnded = true
   t.ok(ticks >= 4, `${ticks} ticks`)
   t.equal(parseScrape(text).length, 5000)
 })

@@ -47,8 +47,8 @@ async function scrape(api: GatewayServer): Promise<readonly Scraped[]> {
 }
 
 t.test('reports requests, retries, ejections and aborted responses', async (t) => {
-  const [node, nobody] = [await startBackend(t), `127.0.0.1:${await findClosedPort()}`]
-  const api = await open(t, { MX_HANDLER: 'proxy', MX_BACKEND: `greeter=${nobody},${node}` })
+  const [node, closedAddress] = [await startBackend(t), `127.0.0.1:${await findClosedPort()}`]
+  const api = await open(t, { MX_HANDLER: 'proxy', MX_BACKEND: `greeter=${closedAddress},${node}` })
   const url = `http://127.0.0.1:${api.port}`
   for (const path of ['/greeter/a', '/greeter/b', '/greeter/missing', '/nobody', '/nobody'])
     await (await fetch(url + path)).text()

@@ -1,13 +1,13 @@
 import t from 'tap'
 import { parseConfig } from '../../../../platform/config/parse-file.ts'
 import { mergeSettings } from '../../../../platform/settings/sources.ts'
-import { problemsOf as listProblems } from '../../../fixtures/settings-problems.ts'
+import { listProblems } from '../../../fixtures/settings-problems.ts'
 
 function parse(text: string) {
   return parseConfig(text, '/etc/mx/mx.yaml')
 }
 
-const problemsOf = (text: string) => listProblems(() => parse(text))
+const toProblems = (text: string) => listProblems(() => parse(text))
 
 t.test('reads listeners; the first with TLS replaces address and TLS settings', (t) => {
   const { listen, settings } = parse(`
@@ -70,6 +70,6 @@ const FAULTS: Readonly<Record<string, RegExp>> = {
 }
 
 t.test('reports faults with their position', (t) => {
-  for (const [text, pattern] of Object.entries(FAULTS)) t.match(problemsOf(text), [pattern], text)
+  for (const [text, pattern] of Object.entries(FAULTS)) t.match(toProblems(text), [pattern], text)
   t.end()
 })

@@ -17,7 +17,7 @@ function load(t: Test, text: string, command: ServerCommand = 'api'): Promise<Co
   return configurationFrom(readFlags([`--config=${file}`], command), ENV, command)()
 }
 
-function bodyOf({ config }: Configuration): unknown {
+function getBody({ config }: Configuration): unknown {
   const { action } = config.routes[0]!
   return action.kind === 'respond' && action.body
 }
@@ -33,8 +33,8 @@ t.test('reads secrets of the platform with the account of the gateway', async (t
   t.equal((await set('shop.all', { a: 1 })).status, 200)
   const route = (body: string) => `routes: [{ respond: { body: "${body}" } }]\nauth_id: admin\n`
   const value = route(`\${secret:shop.key} at \${secret:shop.port}`)
-  t.equal(bodyOf(await load(t, `${value}auth: mx://${proxy}\n`)), 'hunter2 at 4711')
-  t.equal(bodyOf(await load(t, `${value}registry: mx://${proxy}\n`)), 'hunter2 at 4711')
+  t.equal(getBody(await load(t, `${value}auth: mx://${proxy}\n`)), 'hunter2 at 4711')
+  t.equal(getBody(await load(t, `${value}registry: mx://${proxy}\n`)), 'hunter2 at 4711')
   const missing = `${route(`\${secret:shop.none}\${secret:shop.all}`)}auth: mx://${proxy}\n`
   await t.rejects(load(t, missing), {
     message: /:1:29: routes\[0\]\.respond\.body: cannot read secret shop\.none: it does not exist/,

@@ -4,7 +4,7 @@ import t, { type Test } from 'tap'
 import { parseConfig } from '../../../../platform/config/parse-file.ts'
 import { References } from '../../../../platform/config/references/references.ts'
 import { mergeSettings } from '../../../../platform/settings/sources.ts'
-import { problemsOf as listProblems } from '../../../fixtures/settings-problems.ts'
+import { listProblems } from '../../../fixtures/settings-problems.ts'
 import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
 
 const ENV = { PORT: '4711', FLAG: 'true', HOSTS: '10.0.0.0/8,oops', EMPTY: '', TOKEN: 'hunter2!' }
@@ -13,7 +13,7 @@ function parse(text: string, file = 'mx.yaml', env: Record<string, string> = ENV
   return parseConfig(text, file, 'api', new References(env))
 }
 
-const problemsOf = (text: string, file?: string) => listProblems(() => parse(text, file))
+const toProblems = (text: string, file?: string) => listProblems(() => parse(text, file))
 
 t.test('resolves variables in values and in parts of values, with the type of the setting', (t) => {
   const { settings, services, routes } = parse(`
@@ -57,14 +57,14 @@ t.test('a value cannot change the structure of the file', (t) => {
 })
 
 t.test('names, keys and comments are not resolved', (t) => {
-  t.match(problemsOf(`"\${PORT}": 1\n`), [/unknown key "\$\{PORT\}"/])
-  t.same(problemsOf(`# \${NONE}\nworkers: 1\n`), [])
+  t.match(toProblems(`"\${PORT}": 1\n`), [/unknown key "\$\{PORT\}"/])
+  t.same(toProblems(`# \${NONE}\nworkers: 1\n`), [])
   t.end()
 })
 
 t.test('reports every missing variable with file, line, key and name', (t) => {
   t.same(
-    problemsOf(`address: 127.0.0.1:\${NONE}
+    toProblems(`address: 127.0.0.1:\${NONE}
 services: { a: { nodes: [127.0.0.1:1, "\${EMPTY}"] } }
 plugins:
   - headers: { reply: { set: { x-a: "\${file:none}" } } }
@@ -79,22 +79,22 @@ plugins:
 })
 
 t.test('reports malformed references and unquoted ones in lists', (t) => {
-  t.match(problemsOf(`address: \${PORT\n`), [/^mx\.yaml:1:10: address: reference without "}"/])
+  t.match(toProblems(`address: \${PORT\n`), [/^mx\.yaml:1:10: address: reference without "}"/])
   for (const invalid of [`\${}`, `\${1A}`, `\${a b}`, `\${file:}`, `\${env:A}`, `\${A:+b}`])
     t.match(
-      problemsOf(`address: "${invalid}"\n`),
+      toProblems(`address: "${invalid}"\n`),
       [/must be \$\{NAME\}, \$\{NAME:-default\}/],
       invalid,
     )
-  t.match(problemsOf(`plugins: [\${PORT}]\n`), [/needs quotes/])
+  t.match(toProblems(`plugins: [\${PORT}]\n`), [/needs quotes/])
   t.end()
 })
 
 t.test('an error shows the reference instead of the value', (t) => {
-  t.match(problemsOf(`workers: \${TOKEN}\n`), [/^mx\.yaml:1:10: workers .*, got "\$\{TOKEN\}"$/])
-  t.match(problemsOf(`workers: \${EMPTY:-many}\n`), [/got "many"|got "\$\{EMPTY\}"/])
-  t.match(problemsOf(`trusted_proxies: \${HOSTS}\n`), [/got "\$\{HOSTS\}"/])
-  t.match(problemsOf(`routes: [{ redirect: { host: a, status: "\${TOKEN}" } }]\n`), [
+  t.match(toProblems(`workers: \${TOKEN}\n`), [/^mx\.yaml:1:10: workers .*, got "\$\{TOKEN\}"$/])
+  t.match(toProblems(`workers: \${EMPTY:-many}\n`), [/got "many"|got "\$\{EMPTY\}"/])
+  t.match(toProblems(`trusted_proxies: \${HOSTS}\n`), [/got "\$\{HOSTS\}"/])
+  t.match(toProblems(`routes: [{ redirect: { host: a, status: "\${TOKEN}" } }]\n`), [
     /got \$\{TOKEN\}$/,
   ])
   t.end()
@@ -134,7 +134,7 @@ t.test('rejects files that are long, binary, folders or devices', (t) => {
     '/dev/zero': 'it is not a file',
   }
   for (const [name, reason] of Object.entries(reasons))
-    t.match(problemsOf(`address: "\${file:${name}}"\n`, file), [
+    t.match(toProblems(`address: "\${file:${name}}"\n`, file), [
       `cannot read file ${name}: ${reason}`,
     ])
   t.end()

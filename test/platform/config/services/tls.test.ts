@@ -10,8 +10,8 @@ import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
 
 function makeFolder(t: Test): string {
   const folder = makeTempFolder(t, 'parse-tls')
-  const { cert, key } = createCertificate(['a.test'], { ownKey: true })
-  const old = createCertificate(['a.test'], { ownKey: true, notAfter: new Date(0) })
+  const { cert, key } = createCertificate(['a.test'], { hasOwnKey: true })
+  const old = createCertificate(['a.test'], { hasOwnKey: true, notAfter: new Date(0) })
   const files = {
     ...{ 'a.pem': cert, 'a.key': key, 'old.pem': old.cert, 'old.key': old.key },
     ...{ 'empty.pem': '', 'bad.pem': cert.replace(/M.*/, 'MIIB') },

@@ -67,10 +67,10 @@ t.test('both listeners serve the same certificates', async (t) => {
 })
 
 t.test('reports a second address in use and closes the first listener', async (t) => {
-  const holder = createServer().listen(0, '127.0.0.1')
-  t.teardown(() => holder.close())
-  await once(holder, 'listening')
-  const { port } = holder.address() as AddressInfo
+  const portOwner = createServer().listen(0, '127.0.0.1')
+  t.teardown(() => portOwner.close())
+  await once(portOwner, 'listening')
+  const { port } = portOwner.address() as AddressInfo
   const conflicting = { ...SETTINGS, http2Address: { host: '127.0.0.1', port } }
   await t.rejects(openListeners(conflicting, { handle: () => {} }, LOG), {
     message: `address 127.0.0.1:${port} is in use by another program; choose another with --http2_address or MX_HTTP2_ADDRESS`,

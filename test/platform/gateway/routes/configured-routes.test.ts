@@ -152,13 +152,13 @@ function find(resolve: Resolver['resolve'], request: RequestLine): NaiveResult {
 }
 
 t.test('agrees with a naive matcher for random routes and requests', async (t) => {
-  const nothing: Resolver = { ...inner, resolve: () => undefined }
+  const noRoutes: Resolver = { ...inner, resolve: () => undefined }
   const counts = { found: 0, rejected: 0, missing: 0 }
   const routes = fc.array(anyRouteDescription, { maxLength: 12, size: 'max' })
   const requests = fc.array(anyRequestLine, { minLength: 10, maxLength: 10 })
   fc.assert(
     fc.property(routes, requests, (routes, requests) => {
-      const { resolve } = createConfiguredRoutes(buildRouteTable(compile(routes))).wrap(nothing)
+      const { resolve } = createConfiguredRoutes(buildRouteTable(compile(routes))).wrap(noRoutes)
       for (const request of requests) {
         const expected = findNaively(routes, request)
         deepStrictEqual(find(resolve, request), expected)

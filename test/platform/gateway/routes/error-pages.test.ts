@@ -32,11 +32,11 @@ function open(t: Test, pages: Readonly<Record<string, string>>) {
 
 t.test('the page of a status replaces the body and keeps status and headers', async (t) => {
   const { send } = open(t, { 502: '<p>sorry', '5xx': '<p>broken', '4xx': '<p>wrong' })
-  const sorry = await send(502)
-  t.strictSame([sorry.status, sorry.body], [502, '<p>sorry'])
-  t.equal(sorry.headers.get('content-type'), 'text/html; charset=utf-8')
-  t.equal(sorry.headers.get('retry-after'), '1')
-  t.equal(sorry.headers.get('cache-control'), 'no-store')
+  const errorPage = await send(502)
+  t.strictSame([errorPage.status, errorPage.body], [502, '<p>sorry'])
+  t.equal(errorPage.headers.get('content-type'), 'text/html; charset=utf-8')
+  t.equal(errorPage.headers.get('retry-after'), '1')
+  t.equal(errorPage.headers.get('cache-control'), 'no-store')
   t.equal((await send(503)).body, '<p>broken')
   t.equal((await send(404)).body, '<p>wrong')
 })

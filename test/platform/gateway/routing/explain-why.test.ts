@@ -3,7 +3,7 @@ import { GatewayError } from '../../../../core/errors.ts'
 import { toWhy } from '../../../../platform/gateway/routing/explain-why.ts'
 import type { Explanation } from '../../../../platform/gateway/routing/explanation.ts'
 
-const NONE: Omit<Explanation, 'why'> = {
+const NO_DETAILS: Omit<Explanation, 'why'> = {
   ...{
     stages: [],
     route: undefined,
@@ -79,6 +79,6 @@ t.test('explains responses of the gateway with a hint', (t) => {
       /^the route step rejected the request$/,
     ],
   ]
-  for (const [explanation, why] of cases) t.match(toWhy({ ...NONE, ...explanation }), why)
+  for (const [explanation, why] of cases) t.match(toWhy({ ...NO_DETAILS, ...explanation }), why)
   t.end()
 })

@@ -24,7 +24,7 @@ const SOURCE = toModule(
 const IS_ROOT = process.getuid?.() === 0
 const UNPRIVILEGED = 65_534
 
-const modeOf = (path: string): string => (statSync(path).mode & 0o777).toString(8)
+const getMode = (path: string): string => (statSync(path).mode & 0o777).toString(8)
 
 /** Result of opening a folder in a process with another environment or user. */
 async function openInProcess(
@@ -53,8 +53,8 @@ t.test('creates a folder and its parents with access for the owner only', async 
   const { path, close } = await openDataFolder(join(home, '.mx', 'server'))
   t.teardown(close)
   t.equal(path, join(home, '.mx', 'server'))
-  t.equal(modeOf(path), '700')
-  t.equal(modeOf(join(home, '.mx')), '700')
+  t.equal(getMode(path), '700')
+  t.equal(getMode(join(home, '.mx')), '700')
 })
 
 t.test('expands ~ to the home folder', async (t) => {

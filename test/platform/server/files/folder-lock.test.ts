@@ -83,10 +83,10 @@ t.test('exactly one of many concurrent attempts in a process succeeds', async (t
 
 t.test('the lock is free immediately after kill -9 of its owner', async (t) => {
   const folder = makeTempFolder(t, 'lock')
-  const holder = await prepare(t, folder)
-  t.equal(await holder.begin(), 'held')
-  await t.rejects(lockFolder(folder), new RegExp(`\\(process ${holder.child.pid}\\)`))
-  await holder.kill()
+  const lockOwner = await prepare(t, folder)
+  t.equal(await lockOwner.begin(), 'held')
+  await t.rejects(lockFolder(folder), new RegExp(`\\(process ${lockOwner.child.pid}\\)`))
+  await lockOwner.kill()
   t.same(readdirSync(folder), ['lock.1'], 'a killed process cannot delete its file')
   const lock = await lockFolder(folder)
   t.same(readdirSync(folder), ['lock.2'])
@@ -95,9 +95,9 @@ t.test('the lock is free immediately after kill -9 of its owner', async (t) => {
 
 t.test('a stopped (SIGSTOP) owner retains the lock', async (t) => {
   const folder = makeTempFolder(t, 'lock')
-  const holder = await prepare(t, folder)
-  t.equal(await holder.begin(), 'held')
-  holder.child.kill('SIGSTOP')
+  const lockOwner = await prepare(t, folder)
+  t.equal(await lockOwner.begin(), 'held')
+  lockOwner.child.kill('SIGSTOP')
   const message = `${folder} is in use by another mx server: stop it, or set another folder with --data_dir or MX_DATA_DIR`
   await t.rejects(lockFolder(folder), { message })
 })

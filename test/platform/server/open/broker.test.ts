@@ -4,7 +4,7 @@ import { parseNatsUrl } from '../../../../adapters/nats/url.ts'
 import type { Message } from '../../../../core/contracts/broker.ts'
 import { createLog } from '../../../../platform/process/log.ts'
 import { openServerBroker } from '../../../../platform/server/open/broker.ts'
-import { until } from '../../../contracts/registry.ts'
+import { waitUntil } from '../../../contracts/registry.ts'
 import { startNats } from '../../../fixtures/nats.ts'
 
 t.setTimeout(120_000)
@@ -58,9 +58,9 @@ t.test('logs outage and recovery of the server once each', async (t) => {
   const broker = await openServerBroker(server.url, { ...LOG, warn } as never)
   t.teardown(() => broker.close?.())
   await server.kill()
-  await until(() => messages.length > 0)
+  await waitUntil(() => messages.length > 0)
   await server.start()
-  await until(() => messages.length > 1)
+  await waitUntil(() => messages.length > 1)
   t.match(messages, [
     /^broker: NATS at [^ ]+ is unreachable: /,
     /^broker: NATS at [^ ]+ is reachable again after /,

@@ -3,7 +3,7 @@ import t from 'tap'
 import type { EventsAdapter } from '../../../../core/contracts/events.ts'
 import { createEvents } from '../../../../domain/events/events.ts'
 import { openEvents } from '../../../../platform/server/open/events.ts'
-import { until } from '../../../contracts/registry.ts'
+import { waitUntil } from '../../../contracts/registry.ts'
 import { startNats } from '../../../fixtures/nats.ts'
 import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
 
@@ -73,9 +73,9 @@ t.test('logs outage and recovery of the server once each', async (t) => {
   t.teardown(() => adapter.close?.())
   warnings.length = 0
   await server.kill()
-  await until(() => warnings.length > 0)
+  await waitUntil(() => warnings.length > 0)
   await server.start()
-  await until(() => warnings.length > 1)
+  await waitUntil(() => warnings.length > 1)
   t.match(warnings, [
     /^events: NATS at [^ ]+ is unreachable: /,
     /^events: NATS at [^ ]+ is reachable again after /,

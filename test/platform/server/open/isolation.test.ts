@@ -16,8 +16,8 @@ async function open(t: Parameters<typeof makeTempFolder>[0], settings: object) {
 
 t.test('logs missing isolation, as a warning if several users may share the server', async (t) => {
   const { folder, entries } = await open(t, {})
-  const whose = process.geteuid?.() === 0 ? 'all users of this machine' : 'user \\d+'
-  const accessible = new RegExp(`all files of ${whose}: the data and secrets in ${folder}`)
+  const owner = process.geteuid?.() === 0 ? 'all users of this machine' : 'user \\d+'
+  const accessible = new RegExp(`all files of ${owner}: the data and secrets in ${folder}`)
   t.match(entries, [{ msg: /not isolated/, reason: 'runtime_uids is none', accessible }])
   if (process.geteuid?.() === 0)
     t.match(entries, [{ level: 40, msg: /run as root/, hint: /runtime_uids/ }])

@@ -16,13 +16,13 @@ t.test('prefixes a topic with the namespace of the message, or the default one',
     })
   const { publish, maxBodyBytes } = withNamespaces(broker)
   t.equal(maxBodyBytes, broker.maxBodyBytes)
-  const both = new Promise<void>((resolve) => {
+  const bothReceived = new Promise<void>((resolve) => {
     onMessage = () => received.length === 2 && resolve()
   })
   const body = Buffer.from('{}')
   await publish('orders', { headers: { a: 'b' }, body })
   await publish('orders', { headers: { 'mx-namespace': 'shop', 'mx-topic': 'orders' }, body })
-  await both
+  await bothReceived
   t.same(
     received.map(({ headers }) => ({ ...headers })),
     [

@@ -1,10 +1,10 @@
 import t from 'tap'
 import { compileEdits, type JsonEdits } from '../../../../plugins/http/json/edit-json.ts'
 
-const NONE: JsonEdits = { remove: [], rename: {}, set: {}, add: {} }
+const NO_EDITS: JsonEdits = { remove: [], rename: {}, set: {}, add: {} }
 
 function edit(text: string, edits: Partial<JsonEdits>): string {
-  return compileEdits({ ...NONE, ...edits })(text)
+  return compileEdits({ ...NO_EDITS, ...edits })(text)
 }
 
 t.test('removes, renames, sets and adds fields', async (t) => {

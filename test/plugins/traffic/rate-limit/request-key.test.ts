@@ -3,7 +3,7 @@ import type { Exchange } from '../../../../core/exchange.ts'
 import { compileKey, needsAccount } from '../../../../plugins/traffic/rate-limit/request-key.ts'
 import { runPlugin, type TestRequest } from '../../../../sdk/testing.ts'
 
-async function keyOf(parts: readonly string[], request: TestRequest = {}): Promise<string> {
+async function toKey(parts: readonly string[], request: TestRequest = {}): Promise<string> {
   const toKey = compileKey(parts)
   let key = ''
   const read = (x: Exchange): void => {
@@ -14,36 +14,36 @@ async function keyOf(parts: readonly string[], request: TestRequest = {}): Promi
 }
 
 t.test('a client is an IPv4 address or an IPv6 /64 network', async (t) => {
-  const ip = (remoteAddress: string) => keyOf(['ip'], { remoteAddress })
+  const ip = (remoteAddress: string) => toKey(['ip'], { remoteAddress })
   t.equal(await ip('192.0.2.1'), '192.0.2.1')
   t.equal(await ip('2001:db8:1:2::1'), await ip('2001:db8:1:2:ffff::9'))
   t.not(await ip('2001:db8:1:2::1'), await ip('2001:db8:1:3::1'))
 })
 
 t.test('an anonymous caller counts by address', async (t) => {
-  t.equal(await keyOf(['account'], { remoteAddress: '192.0.2.1' }), '192.0.2.1')
+  t.equal(await toKey(['account'], { remoteAddress: '192.0.2.1' }), '192.0.2.1')
   t.ok(needsAccount(['ip', 'account']))
   t.notOk(needsAccount(['ip']))
 })
 
 t.test('combines parts so that different requests have different keys', async (t) => {
   const parts = ['method', 'header:X-Tenant']
-  const key = (value: string) => keyOf(parts, { headers: { 'x-tenant': value } })
+  const key = (value: string) => toKey(parts, { headers: { 'x-tenant': value } })
   t.equal(await key('a'), 'GET\na')
-  t.equal(await keyOf(parts), 'GET\n')
-  t.equal(await keyOf(['path'], { path: '/a/b?c=d' }), '/a/b')
-  t.equal(await keyOf(['host'], { host: 'shop.test' }), 'shop.test')
+  t.equal(await toKey(parts), 'GET\n')
+  t.equal(await toKey(['path'], { path: '/a/b?c=d' }), '/a/b')
+  t.equal(await toKey(['host'], { host: 'shop.test' }), 'shop.test')
 })
 
 t.test('counts other spellings of a path and host together', async (t) => {
   for (const path of ['/a/b/', '/a//b', '/a/%62', '/a;v=1/b', '/a/b;v=2'])
-    t.equal(await keyOf(['path'], { path }), '/a/b', path)
+    t.equal(await toKey(['path'], { path }), '/a/b', path)
   for (const host of ['Shop.test', 'shop.test:8080', 'shop.test.'])
-    t.equal(await keyOf(['host'], { host }), 'shop.test', host)
+    t.equal(await toKey(['host'], { host }), 'shop.test', host)
 })
 
 t.test('bounds the length of a key', async (t) => {
-  const long = (last: string) => keyOf(['header:a'], { headers: { a: 'x'.repeat(5000) + last } })
+  const long = (last: string) => toKey(['header:a'], { headers: { a: 'x'.repeat(5000) + last } })
   t.equal((await long('1')).length, 44)
   t.not(await long('1'), await long('2'))
 })

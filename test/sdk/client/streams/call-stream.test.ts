@@ -3,13 +3,13 @@ import t, { type Test } from 'tap'
 import { Type } from '../../../../core/schema.ts'
 import { conflict } from '../../../../sdk/errors.ts'
 import { endpoint } from '../../../../sdk/service/endpoint.ts'
-import { until } from '../../../fixtures/raw-backend.ts'
+import { waitUntil } from '../../../fixtures/raw-backend.ts'
 import { createService, openClient, openRegistry } from '../../../fixtures/sdk-services.ts'
 
 const N = Type.Object({ n: Type.Integer() })
 
 /** Opens a service of streams with counters of its handlers, and a client. */
-async function open(t: Test, way: 'over sockets' | 'in process') {
+async function open(t: Test, transport: 'over sockets' | 'in process') {
   const registry = openRegistry(t)
   const seen = { made: 0, taken: 0, closed: 0, aborted: 0 }
   let ready = (): void => {}
@@ -88,7 +88,7 @@ async function open(t: Test, way: 'over sockets' | 'in process') {
     unary: endpoint({ request: N, response: N, handle: (request) => request }),
   })
   await service.start()
-  const client = openClient(t, { registry, inProcess: way === 'in process' })
+  const client = openClient(t, { registry, inProcess: transport === 'in process' })
   return { client, service, seen, ready: () => ready() }
 }
 
@@ -98,9 +98,9 @@ async function readAll<T>(stream: AsyncIterable<T>): Promise<T[]> {
   return values
 }
 
-for (const way of ['over sockets', 'in process'] as const) {
-  t.test(`${way}: a server stream returns all responses`, async (t) => {
-    const { client, seen } = await open(t, way)
+for (const transport of ['over sockets', 'in process'] as const) {
+  t.test(`${transport}: a server stream returns all responses`, async (t) => {
+    const { client, seen } = await open(t, transport)
     const replies = await readAll(client.stream('greeter', 'Streams.Down', { to: 1000 }))
     t.equal(replies.length, 1000)
     t.strictSame(replies.at(-1), { n: 1000, text: '' })
@@ -108,8 +108,8 @@ for (const way of ['over sockets', 'in process'] as const) {
     t.strictSame(await readAll(client.stream('greeter', 'Streams.Down', { to: 0 })), [])
   })
 
-  t.test(`${way}: a client stream sends requests and returns one response`, async (t) => {
-    const { client } = await open(t, way)
+  t.test(`${transport}: a client stream sends requests and returns one response`, async (t) => {
+    const { client } = await open(t, transport)
     const up = client.stream<{ n: number }, { sum: number }>('greeter', 'Streams.Up')
     for (let n = 1; n <= 1000; n++) await up.send({ n })
     up.end()
@@ -117,8 +117,8 @@ for (const way of ['over sockets', 'in process'] as const) {
     await t.rejects(up.send({ n: 1 }), /the last request has been sent/)
   })
 
-  t.test(`${way}: requests may come from any iterable, including an empty one`, async (t) => {
-    const { client } = await open(t, way)
+  t.test(`${transport}: requests may come from any iterable, including an empty one`, async (t) => {
+    const { client } = await open(t, transport)
     const sum = (requests: Iterable<unknown> | AsyncIterable<unknown>) =>
       client.stream('greeter', 'Streams.Up', requests).reply()
     async function* later() {
@@ -136,78 +136,81 @@ for (const way of ['over sockets', 'in process'] as const) {
     t.strictSame(await none.reply(), { sum: 0 })
   })
 
-  t.test(`${way}: a bidirectional stream alternates requests and responses freely`, async (t) => {
-    const { client, seen } = await open(t, way)
-    const both = client.stream<{ n: number }, { n: number }>('greeter', 'Streams.Both')
-    await both.send({ n: 1 })
-    t.strictSame(await both.next(), { done: false, value: { n: 2 } })
-    await both.send({ n: 2 })
-    await both.send({ n: 3 })
-    both.end()
-    t.strictSame(await readAll(both), [{ n: 4 }, { n: 6 }])
-    t.strictSame(await both.next(), { done: true, value: undefined })
-    t.equal(seen.closed, 1)
-  })
+  t.test(
+    `${transport}: a bidirectional stream alternates requests and responses freely`,
+    async (t) => {
+      const { client, seen } = await open(t, transport)
+      const both = client.stream<{ n: number }, { n: number }>('greeter', 'Streams.Both')
+      await both.send({ n: 1 })
+      t.strictSame(await both.next(), { done: false, value: { n: 2 } })
+      await both.send({ n: 2 })
+      await both.send({ n: 3 })
+      both.end()
+      t.strictSame(await readAll(both), [{ n: 4 }, { n: 6 }])
+      t.strictSame(await both.next(), { done: true, value: undefined })
+      t.equal(seen.closed, 1)
+    },
+  )
 
-  t.test(`${way}: a slow reader slows down the handler`, async (t) => {
-    const { client, seen } = await open(t, way)
+  t.test(`${transport}: a slow reader slows down the handler`, async (t) => {
+    const { client, seen } = await open(t, transport)
     const stream = client.stream('greeter', 'Streams.Down', { to: 10_000, size: 1000 })
-    await until(() => seen.made > 10)
+    await waitUntil(() => seen.made > 10)
     for (let round = 0; round < 50; round++) await new Promise(setImmediate)
-    const most = way === 'in process' ? 70 : 600
-    t.ok(seen.made < most, `${seen.made} unread responses`)
+    const maxSent = transport === 'in process' ? 70 : 600
+    t.ok(seen.made < maxSent, `${seen.made} unread responses`)
     let read = 0
     for await (const _ of stream) if (++read === 5000) break
-    t.ok(seen.made < 5000 + 2 * most)
-    await until(() => seen.closed === 1)
+    t.ok(seen.made < 5000 + 2 * maxSent)
+    await waitUntil(() => seen.closed === 1)
   })
 
-  t.test(`${way}: send waits while the service reads no requests`, async (t) => {
-    const { client } = await open(t, way)
-    const deaf = client.stream('greeter', 'Streams.Deaf')
+  t.test(`${transport}: send waits while the service reads no requests`, async (t) => {
+    const { client } = await open(t, transport)
+    const unreadStream = client.stream('greeter', 'Streams.Deaf')
     let sent = 0
     const sending = (async () => {
-      while (await deaf.send('x'.repeat(1000))) sent++
+      while (await unreadStream.send('x'.repeat(1000))) sent++
     })()
-    await until(() => sent > 10)
+    await waitUntil(() => sent > 10)
     for (let round = 0; round < 50; round++) await new Promise(setImmediate)
     t.ok(sent < 600, `${sent} requests were sent`)
-    deaf.cancel()
+    unreadStream.cancel()
     await sending
-    t.equal(await deaf.send('late'), false, 'send returns false after the call')
-    t.strictSame(await deaf.next(), { done: true, value: undefined })
-    deaf.end()
-    await t.rejects(deaf.send('later'), /the last request has been sent/)
+    t.equal(await unreadStream.send('late'), false, 'send returns false after the call')
+    t.strictSame(await unreadStream.next(), { done: true, value: undefined })
+    unreadStream.end()
+    await t.rejects(unreadStream.send('later'), /the last request has been sent/)
   })
 
-  t.test(`${way}: exiting the loop or calling cancel() aborts the handler`, async (t) => {
-    const { client, seen } = await open(t, way)
+  t.test(`${transport}: exiting the loop or calling cancel() aborts the handler`, async (t) => {
+    const { client, seen } = await open(t, transport)
     for await (const _ of client.stream('greeter', 'Streams.Down', { to: 1e9, size: 100 })) break
-    await until(() => seen.closed === 1 && seen.aborted === 1)
+    await waitUntil(() => seen.closed === 1 && seen.aborted === 1)
     const stream = client.stream('greeter', 'Streams.Deaf')
     const pending = stream.next()
     await stream.send(1)
     stream.cancel()
     t.strictSame(await pending, { done: true, value: undefined })
-    await until(() => seen.aborted === 2)
+    await waitUntil(() => seen.aborted === 2)
   })
 
-  t.test(`${way}: an aborted signal ends client and handler`, async (t) => {
-    const { client, seen } = await open(t, way)
+  t.test(`${transport}: an aborted signal ends client and handler`, async (t) => {
+    const { client, seen } = await open(t, transport)
     const controller = new AbortController()
     const { signal } = controller
     const stream = client.stream('greeter', 'Streams.Down', { to: 1e9 }, { signal })
     await stream.next()
     controller.abort(new Error('enough'))
     await t.rejects(stream.next(), { message: 'enough' })
-    await until(() => seen.closed === 1)
+    await waitUntil(() => seen.closed === 1)
     await t.rejects(client.stream('greeter', 'Streams.Up', [], { signal }).reply(), {
       message: 'enough',
     })
   })
 
-  t.test(`${way}: an error is thrown after the responses before it`, async (t) => {
-    const { client } = await open(t, way)
+  t.test(`${transport}: an error is thrown after the responses before it`, async (t) => {
+    const { client } = await open(t, transport)
     const stream = client.stream('greeter', 'Streams.Breaks', {})
     const received: unknown[] = []
     await t.rejects(
@@ -222,8 +225,8 @@ for (const way of ['over sockets', 'in process'] as const) {
     t.strictSame(received, [{ n: 1 }, { n: 2 }, { n: 3 }])
   })
 
-  t.test(`${way}: invalid endpoints, requests and kinds of calls are rejected`, async (t) => {
-    const { client } = await open(t, way)
+  t.test(`${transport}: invalid endpoints, requests and kinds of calls are rejected`, async (t) => {
+    const { client } = await open(t, transport)
     const rejected: [string, unknown, number][] = [
       ['Streams.Nope', {}, 404],
       ['Streams.Down', { to: 'x' }, 400],
@@ -241,17 +244,17 @@ for (const way of ['over sockets', 'in process'] as const) {
     })
   })
 
-  t.test(`${way}: a unary endpoint can be called as a stream`, async (t) => {
-    const { client } = await open(t, way)
+  t.test(`${transport}: a unary endpoint can be called as a stream`, async (t) => {
+    const { client } = await open(t, transport)
     t.strictSame(await readAll(client.stream('greeter', 'Streams.Unary', { n: 1 })), [{ n: 1 }])
     t.strictSame(await client.stream('greeter', 'Streams.Unary', [{ n: 2 }]).reply(), { n: 2 })
   })
 
-  t.test(`${way}: a stream has no deadline unless timeoutMs is set`, async (t) => {
-    const { client, seen } = await open(t, way)
+  t.test(`${transport}: a stream has no deadline unless timeoutMs is set`, async (t) => {
+    const { client, seen } = await open(t, transport)
     const stream = client.stream('greeter', 'Streams.Deaf', undefined, { timeoutMs: 40 })
     await t.rejects(stream.next(), { code: 408 })
-    await until(() => seen.aborted === 1)
+    await waitUntil(() => seen.aborted === 1)
     const endless = client.stream('greeter', 'Streams.Both')
     await new Promise((resolve) => setTimeout(resolve, 60))
     await endless.send({ n: 1 })
@@ -260,11 +263,11 @@ for (const way of ['over sockets', 'in process'] as const) {
   })
 
   t.test(
-    `${way}: a request source is closed when the call ends, and its error fails the call`,
+    `${transport}: a request source is closed when the call ends, and its error fails the call`,
     async (t) => {
-      const { client } = await open(t, way)
+      const { client } = await open(t, transport)
       let stopped = false
-      async function* forever() {
+      async function* countForever() {
         try {
           for (let n = 1; ; n++) {
             await new Promise(setImmediate)
@@ -274,8 +277,8 @@ for (const way of ['over sockets', 'in process'] as const) {
           stopped = true
         }
       }
-      for await (const _ of client.stream('greeter', 'Streams.Both', forever())) break
-      await until(() => stopped)
+      for await (const _ of client.stream('greeter', 'Streams.Both', countForever())) break
+      await waitUntil(() => stopped)
       async function* failing() {
         yield { n: 1 }
         throw new Error('no more')
@@ -286,15 +289,15 @@ for (const way of ['over sockets', 'in process'] as const) {
     },
   )
 
-  t.test(`${way}: begun() resolves when the service starts to respond`, async (t) => {
-    const { client, seen, ready, service } = await open(t, way)
+  t.test(`${transport}: begun() resolves when the service starts to respond`, async (t) => {
+    const { client, seen, ready, service } = await open(t, transport)
     const slow = client.stream('greeter', 'Streams.Slow')
     slow.end()
     let begun = false
     const beginning = slow.begun().then(() => {
       begun = true
     })
-    await until(() => seen.made === 1)
+    await waitUntil(() => seen.made === 1)
     await new Promise(setImmediate)
     t.equal(begun, false)
     ready()
@@ -303,9 +306,9 @@ for (const way of ['over sockets', 'in process'] as const) {
     await slow.begun()
 
     for (const endpoint of ['Streams.Down', 'Streams.Unary']) {
-      const down = client.stream('greeter', endpoint, { to: 3, n: 1 })
-      await down.begun()
-      t.ok((await readAll(down)).length > 0, 'no response is lost')
+      const serverStream = client.stream('greeter', endpoint, { to: 3, n: 1 })
+      await serverStream.begun()
+      t.ok((await readAll(serverStream)).length > 0, 'no response is lost')
     }
     await client.stream('greeter', 'Streams.Down', { to: 0 }).begun()
 
@@ -322,8 +325,8 @@ for (const way of ['over sockets', 'in process'] as const) {
     })
   })
 
-  t.test(`${way}: a second concurrent read is rejected`, async (t) => {
-    const { client } = await open(t, way)
+  t.test(`${transport}: a second concurrent read is rejected`, async (t) => {
+    const { client } = await open(t, transport)
     const stream = client.stream('greeter', 'Streams.Deaf')
     const first = stream.next()
     await t.rejects(stream.next(), /one loop at a time/)

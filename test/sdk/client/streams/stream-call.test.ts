@@ -2,7 +2,7 @@
 import t, { type Test } from 'tap'
 import { GatewayError } from '../../../../core/errors.ts'
 import type { Dispatch } from '../../../../core/rpc/call.ts'
-import { until } from '../../../fixtures/raw-backend.ts'
+import { waitUntil } from '../../../fixtures/raw-backend.ts'
 import { createTracker } from '../../../fixtures/rpc.ts'
 import { openRpcService } from '../../../fixtures/rpc-service.ts'
 import { openClient, openRegistry, registerPorts } from '../../../fixtures/sdk-services.ts'
@@ -22,7 +22,7 @@ t.test('requests sent before the connection is open arrive in order', async (t) 
   const sent = [1, 2, 3].map((n) => stream.send(n))
   stream.end()
   await Promise.all(sent)
-  await until(() => events[0]?.length === 4)
+  await waitUntil(() => events[0]?.length === 4)
   t.strictSame(events[0], ['data 1', 'data 2', 'data 3', 'end'])
   stream.cancel()
 })
@@ -32,7 +32,7 @@ t.test('a stream without requests reaches the service', async (t) => {
   const { client } = await open(t, dispatch)
   const stream = client.stream('greeter', 'A.B')
   stream.end()
-  await until(() => events[0]?.length === 1)
+  await waitUntil(() => events[0]?.length === 1)
   t.ok(calls[0]!.more)
   t.strictSame(events[0], ['end'])
   stream.cancel()
@@ -42,7 +42,7 @@ t.test('a single request is sent with the call', async (t) => {
   const { dispatch, bodies, calls } = createTracker()
   const { client } = await open(t, dispatch)
   const stream = client.stream('greeter', 'A.B', { to: 3 })
-  await until(() => calls.length === 1)
+  await waitUntil(() => calls.length === 1)
   t.strictSame([bodies[0], calls[0]!.more, calls[0]!.stream], ['{"to":3}', false, true])
   stream.cancel()
 })
@@ -53,7 +53,7 @@ t.test('a node that refuses connections is skipped', async (t) => {
   registerPorts(registry, 'greeter', [1, ...ports])
   for (let i = 0; i < 4; i++) {
     const stream = client.stream('greeter', 'A.B', [i])
-    await until(() => events.length > i && events[i]!.length === 2)
+    await waitUntil(() => events.length > i && events[i]!.length === 2)
     t.strictSame(events[i], [`data ${i}`, 'end'])
     stream.cancel()
   }
@@ -94,7 +94,7 @@ t.test('a response that is not JSON ends the stream with 502', async (t) => {
   t.strictSame(await stream.next(), { done: false, value: 1 })
   await t.rejects(stream.next(), { code: 502 })
   t.strictSame(await stream.next(), { done: true, value: undefined })
-  await until(() => cancelled)
+  await waitUntil(() => cancelled)
 })
 
 t.test('a request over the size limit is rejected, and later ones are sent', async (t) => {
@@ -104,7 +104,7 @@ t.test('a request over the size limit is rejected, and later ones are sent', asy
   await stream.send(1)
   await t.rejects(stream.send('x'.repeat(17 * 1024 * 1024)), RangeError)
   await stream.send(2)
-  await until(() => events[0]?.length === 2)
+  await waitUntil(() => events[0]?.length === 2)
   t.strictSame(events[0], ['data 1', 'data 2'])
   stream.cancel()
 })

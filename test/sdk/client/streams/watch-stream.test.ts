@@ -4,7 +4,7 @@ import { createFixedToken } from '../../../../sdk/auth/token-source.ts'
 import { toWatchStream } from '../../../../sdk/client/streams/watch-stream.ts'
 import { createEventFeed } from '../../../../sdk/events/event-feed.ts'
 import { endpoint } from '../../../../sdk/service/endpoint.ts'
-import { until } from '../../../fixtures/raw-backend.ts'
+import { waitUntil } from '../../../fixtures/raw-backend.ts'
 import { createService, openClient } from '../../../fixtures/sdk-services.ts'
 
 async function open(t: Test, count: number) {
@@ -79,9 +79,9 @@ t.test(
         if (opened >= 4) break
       }
     })()
-    await until(() => open.size > 0)
+    await waitUntil(() => open.size > 0)
     let notifications = 0
-    await until(() => {
+    await waitUntil(() => {
       for (const notify of open) notify(notifications)
       notifications++
       return opened >= 4
@@ -92,7 +92,7 @@ t.test(
       [...new Set(seen)].sort((a, b) => a - b),
       Array.from({ length: last + 1 }, (_, n) => n),
     )
-    await until(() => open.size === 0)
+    await waitUntil(() => open.size === 0)
   },
 )
 

@@ -16,7 +16,7 @@ t.test('reports each reuse, but rarely reports unknown tokens', async (t) => {
         throw badRequest(errorId, 'wrong')
       },
     },
-    audit: (_ctx, action, what) => void events.push([action, what]),
+    audit: (_ctx, action, name) => void events.push([action, name]),
     nowMs: () => 0,
   })
   const from = async (address: string) => {

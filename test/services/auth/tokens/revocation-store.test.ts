@@ -6,7 +6,7 @@ import {
   revokeSession,
   revokeToken,
 } from '../../../../services/auth/tokens/revocation-store.ts'
-import { until } from '../../../contracts/registry.ts'
+import { waitUntil } from '../../../contracts/registry.ts'
 import { openAuthParts } from '../../../fixtures/auth-parts.ts'
 
 const SESSION: Session = {
@@ -22,13 +22,13 @@ t.test('applies revocations on all servers of a store until they expire', async 
   await store.commit([revokeSession('s1', clock.ms)])
   const two = await openAuthParts(t, { store, clock })
   t.ok(two.revoked.isRevoked(SESSION), 'including a server that starts later')
-  await until(() => one.revoked.isRevoked(SESSION))
+  await waitUntil(() => one.revoked.isRevoked(SESSION))
   await store.commit([revokeAccount('mx', 'john', nextSecond(clock.ms), clock.ms)])
-  await until(() => one.revoked.list().length === 2)
+  await waitUntil(() => one.revoked.list().length === 2)
   t.match(one.revoked.list()[1], { account: 'john', before: 1_800_000_001_000 })
   clock.ms += 3_660_000
   t.same(one.revoked.list(), [])
-  await until(async () => {
+  await waitUntil(async () => {
     const { records } = await store.list({ database: 'mx', table: 'auth' }, { prefix: 'revoked/' })
     return records.length === 0
   })
@@ -37,7 +37,7 @@ t.test('applies revocations on all servers of a store until they expire', async 
 t.test('stores the revocation of a token until no clock accepts the token', async (t) => {
   const { store, clock, revoked } = await openAuthParts(t)
   await store.commit([revokeToken('s1.t1', SESSION.endsMs)])
-  await until(() => revoked.isRevoked(SESSION))
+  await waitUntil(() => revoked.isRevoked(SESSION))
   clock.ms = SESSION.endsMs + 29_999
   t.equal(revoked.list().length, 1)
   clock.ms += 1
@@ -51,11 +51,11 @@ t.test('reports each revocation once to listeners', async (t) => {
   await store.commit([revokeSession('a', clock.ms)])
   await store.commit([revokeSession('a', clock.ms)])
   await store.commit([revokeSession('b', clock.ms)])
-  await until(() => events.length === 2)
+  await waitUntil(() => events.length === 2)
   t.match(events, [{ id: 'a' }, { id: 'b' }])
   stop()
   await store.commit([revokeSession('c', clock.ms)])
-  await until(() => revoked.list().length === 3)
+  await waitUntil(() => revoked.list().length === 3)
   t.equal(events.length, 2)
 })
 

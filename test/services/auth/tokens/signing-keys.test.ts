@@ -8,7 +8,7 @@ import {
   type AuthPartsOptions,
   openAuthParts,
 } from '../../../fixtures/auth-parts.ts'
-import { until } from '../../../fixtures/raw-backend.ts'
+import { waitUntil } from '../../../fixtures/raw-backend.ts'
 
 const ID = 'auth.Auth.RotateKey'
 const HOUR_MS = 3600 * 1000
@@ -67,7 +67,7 @@ t.test(
     const before = await sign(one)
     const id = await one.keys.rotate(false, ID)
     t.equal(one.keys.current().id, old, 'the old key still signs')
-    await until(() => two.keys.all().has(id))
+    await waitUntil(() => two.keys.all().has(id))
     one.clock.ms += 2_000
     t.equal(one.keys.current().id, id)
     t.equal(two.keys.current().id, id)
@@ -76,7 +76,7 @@ t.test(
       await verify(parts, await sign(one))
     }
     one.clock.ms += HOUR_MS + 65_000
-    await until(() => !one.keys.all().has(old))
+    await waitUntil(() => !one.keys.all().has(old))
     t.same(
       [...two.keys.all().keys()],
       [id],
@@ -92,7 +92,7 @@ t.test('invalidates tokens immediately when old keys are dropped', async (t) => 
   const id = await one.keys.rotate(true, ID)
   t.equal(one.keys.current().id, id)
   await t.rejects(verify(one, token), { name: 'TokenError' })
-  await until(() => two.keys.all().has(id) && two.keys.all().size === 1)
+  await waitUntil(() => two.keys.all().has(id) && two.keys.all().size === 1)
   t.equal(two.keys.current().id, id)
 })
 
@@ -101,7 +101,7 @@ t.test('applies concurrent rotations without losing any of them', async (t) => {
   const two = await join(t, one, { sealer })
   const ids = await Promise.all([one, two, one].map(({ keys }) => keys.rotate(false, ID)))
   one.clock.ms += 2_000
-  await until(() => ids.every((id) => two.keys.all().has(id)))
+  await waitUntil(() => ids.every((id) => two.keys.all().has(id)))
   t.equal(one.keys.current().id, two.keys.current().id)
 })
 
@@ -113,7 +113,7 @@ t.test('replaces a key after 90 days', async (t) => {
   t.equal(one.keys.all().size, 1)
   one.clock.ms += 2 * 24 * HOUR_MS
   const two = await join(t, one, { sealer })
-  await until(() => two.keys.all().size === 2)
+  await waitUntil(() => two.keys.all().size === 2)
   two.clock.ms += 2_000
   t.not(two.keys.current().id, old)
 })
@@ -126,7 +126,7 @@ t.test(
     const two = await join(t, one, { sealer: otherSealer })
     t.not(two.keys.current().id, one.keys.current().id)
     await verify(two, token)
-    await until(() => one.keys.all().size === 2)
+    await waitUntil(() => one.keys.all().size === 2)
     await verify(one, await sign(one))
     t.match(one.warnings, [/another server replaced the signing key/])
   },
@@ -137,7 +137,7 @@ t.test('signs with a configured key without storing or replacing it', async (t) 
   const made = await openAuthParts(t, { sealer })
   const parts = await join(t, made, { privateKey })
   const token = await sign(parts)
-  await until(() => made.keys.all().size === 2)
+  await waitUntil(() => made.keys.all().size === 2)
   await verify(made, token)
   await t.rejects(parts.keys.rotate(false, ID), { code: 409, message: /MX_AUTH_PRIVATE_KEY/ })
   parts.keys.close()
@@ -159,8 +159,8 @@ t.test('reports each key that was not requested once', async (t) => {
   t.equal(events.length, 1, 'neither a requested key nor an existing one is reported')
   one.clock.ms += 91 * 24 * HOUR_MS
   const old = await join(t, one, { sealer, onReplaced })
-  await until(() => events.length === 2)
-  await until(() => old.keys.all().has(events[1]!))
+  await waitUntil(() => events.length === 2)
+  await waitUntil(() => old.keys.all().has(events[1]!))
   const { privateKey } = generateKeyPairSync('ed25519')
   const parts = await join(t, one, { privateKey, onReplaced })
   t.same(events.slice(2), [parts.keys.current().id])

@@ -2,7 +2,7 @@ import t from 'tap'
 import type { StoreWrite } from '../../../../domain/store/store.ts'
 import { revokeSession } from '../../../../services/auth/tokens/revocation-store.ts'
 import { streamTokenState } from '../../../../services/auth/tokens/stream-token-state.ts'
-import { until } from '../../../contracts/registry.ts'
+import { waitUntil } from '../../../contracts/registry.ts'
 import { openAuthParts } from '../../../fixtures/auth-parts.ts'
 import { nextOf } from '../../../fixtures/platform-auth.ts'
 
@@ -11,7 +11,7 @@ t.test('streams keys and revocations in pages', async (t) => {
   const writes: StoreWrite[] = []
   for (let i = 0; i < 1500; i++) writes.push(revokeSession(`t${i}`, clock.ms))
   await store.commit(writes)
-  await until(() => revoked.list().length === 1500)
+  await waitUntil(() => revoked.list().length === 1500)
   const stop = new AbortController()
   const options = { keys, revoked, signal: stop.signal, isFor: () => true }
   const updates = streamTokenState(options)[Symbol.asyncIterator]()
@@ -34,7 +34,7 @@ t.test('sends nothing for revocations that the filter excludes', async (t) => {
   t.same((await nextOf(updates)).revoked, [])
   const next = updates.next()
   await store.commit([revokeSession('one', clock.ms)])
-  await until(() => revoked.list().length === 1)
+  await waitUntil(() => revoked.list().length === 1)
   await keys.rotate(false, 'auth')
   t.match(await next, { value: { keys: { length: 2 }, revoked: [] } })
   stop.abort()

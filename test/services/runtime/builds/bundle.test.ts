@@ -7,16 +7,16 @@ import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
 
 /** The folder is accessed through a symbolic link, as a data folder may be. */
 function open(t: Test, files: Readonly<Record<string, string>>) {
-  const above = makeTempFolder(t, 'bundle')
-  const root = join(above, 'link')
-  mkdirSync(join(above, 'real'))
-  symlinkSync(join(above, 'real'), root)
+  const rejected = makeTempFolder(t, 'bundle')
+  const root = join(rejected, 'link')
+  mkdirSync(join(rejected, 'real'))
+  symlinkSync(join(rejected, 'real'), root)
   writeFiles(root, files)
   const project = { root, folder: root, file: undefined }
   const builder = { writeOutput: () => {} } as never
   return {
     root,
-    real: join(above, 'real'),
+    real: join(rejected, 'real'),
     list: (file: string) => listPackages(project, file, builder),
     async run(file: string) {
       await bundle(project, file, join(root, '.mx/main.mjs'), builder)

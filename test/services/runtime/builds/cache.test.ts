@@ -14,13 +14,13 @@ function open(t: Test) {
     cacheFolder,
     user,
     made,
-    use: (what: string, by = user, fail?: Error, signal = new AbortController().signal) =>
+    use: (name: string, by = user, fail?: Error, signal = new AbortController().signal) =>
       useCached(
-        { cacheFolder, kind: 'things', madeOf: [what], user: by, signal },
+        { cacheFolder, kind: 'things', madeOf: [name], user: by, signal },
         async (folder) => {
-          made.push(what)
+          made.push(name)
           await pause(20)
-          await writeFile(join(folder, 'thing'), what)
+          await writeFile(join(folder, 'thing'), name)
           if (fail !== undefined) throw fail
         },
       ),

@@ -24,8 +24,8 @@ function run(t: Test, line: string, more: Partial<CommandOptions> = {}) {
   return { cwd, ended, output: () => events.join('') }
 }
 
-async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await pause(10)
+async function waitUntil(condition: () => boolean): Promise<void> {
+  while (!condition()) await pause(10)
 }
 
 function isRunning(pid: number): boolean {
@@ -38,10 +38,10 @@ function isRunning(pid: number): boolean {
 }
 
 t.test('streams the output and returns how the program ended', async (t) => {
-  const fine = run(t, 'echo out; echo err >&2')
-  t.match(await fine.ended, { isDone: true, how: 'exit status 0' })
-  t.match(fine.output(), /out\n/)
-  t.match(fine.output(), /err\n/)
+  const succeeded = run(t, 'echo out; echo err >&2')
+  t.match(await succeeded.ended, { isDone: true, how: 'exit status 0' })
+  t.match(succeeded.output(), /out\n/)
+  t.match(succeeded.output(), /err\n/)
   const bad = await run(t, 'echo why >&2; exit 3').ended
   t.strictSame(bad, { isDone: false, how: 'exit status 3', tail: 'why' })
   t.match(await run(t, 'kill -9 $$').ended, { isDone: false, how: 'SIGKILL' })
@@ -71,16 +71,16 @@ t.test('passes exactly the requested environment', async (t) => {
 t.test('kills the process group when the program ends or is cancelled', async (t) => {
   const remaining = run(t, 'sleep 60 >/dev/null 2>&1 & echo $!')
   await remaining.ended
-  await until(() => !isRunning(Number(remaining.output())))
+  await waitUntil(() => !isRunning(Number(remaining.output())))
 
   const abort = new AbortController()
   const stubborn = run(t, 'trap "" TERM INT; sleep 60 & echo $!; wait; sleep 60', {
     signal: abort.signal,
   })
-  await until(() => stubborn.output() !== '')
+  await waitUntil(() => stubborn.output() !== '')
   abort.abort(new Error('enough'))
   await t.rejects(stubborn.ended, { message: 'enough' })
-  await until(() => !isRunning(Number(stubborn.output())))
+  await waitUntil(() => !isRunning(Number(stubborn.output())))
   await t.rejects(run(t, 'echo', { signal: abort.signal }).ended, { message: 'enough' })
 })
 
@@ -91,7 +91,7 @@ t.test('does not wait for a detached process that keeps the output open', async 
   process.kill(Number(remaining.output()), 'SIGKILL')
 
   const aborted = run(t, 'setsid sleep 60 & echo $!; sleep 60', { signal: abort.signal })
-  await until(() => aborted.output() !== '')
+  await waitUntil(() => aborted.output() !== '')
   abort.abort(new Error('enough'))
   await t.rejects(aborted.ended, { message: 'enough' })
   process.kill(Number(aborted.output()), 'SIGKILL')
@@ -118,12 +118,12 @@ t.test('exits with this process, even if this process is killed', async (t) => {
   const pid = Number(text)
   t.ok(isRunning(pid))
   child.kill('SIGKILL')
-  await until(() => !isRunning(pid))
+  await waitUntil(() => !isRunning(pid))
 })
 
 t.test('kills a program that exceeds its limits and reports the limit', async (t) => {
   const bounds = { memoryBytes: 2 ** 40, processes: 3 }
-  const greedy = run(t, 'for i in 1 2 3 4 5 6; do sleep 100 & done; wait', { bounds })
-  t.match(await greedy.ended, { isDone: false, how: /^it had \d+ processes, limit 3$/ })
+  const fastReader = run(t, 'for i in 1 2 3 4 5 6; do sleep 100 & done; wait', { bounds })
+  t.match(await fastReader.ended, { isDone: false, how: /^it had \d+ processes, limit 3$/ })
   t.match(await run(t, 'true', { bounds }).ended, { isDone: true, how: 'exit status 0' })
 })

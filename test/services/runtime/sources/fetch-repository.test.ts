@@ -30,13 +30,13 @@ function open(
   address: string,
   more: { credentials?: string; timeoutMs?: number; maxBytes?: number } = {},
 ) {
-  const above = makeTempFolder(t, 'fetch')
+  const rejected = makeTempFolder(t, 'fetch')
   const cacheFolder = makeTempFolder(t, 'cache')
   let count = 0
   return {
-    above,
+    rejected,
     async fetch(ref?: string, signal = new AbortController().signal) {
-      const folder = join(above, String(++count))
+      const folder = join(rejected, String(++count))
       const { credentials, timeoutMs, maxBytes } = more
       const egress = openEgress()
       const source = {
@@ -58,12 +58,12 @@ t.test('fetches only the files of the default branch', async (t) => {
   const repository = makeGitRepository(t, 'repo')
   repository.commit({ 'main.ts': 'old' })
   const commit = repository.commit({ 'main.ts': 'new', 'sub/a.txt': 'a' })
-  const { above, fetch } = open(t, repository.folder)
+  const { rejected, fetch } = open(t, repository.folder)
   const fetched = await fetch()
   t.match(fetched, { commit, entrypoint: '' })
   t.strictSame(readdirSync(fetched.folder).sort(), ['main.ts', 'sub'])
   t.equal(readFileSync(join(fetched.folder, 'main.ts'), 'utf8'), 'new')
-  t.strictSame(readdirSync(above), ['1'], 'no other files remain')
+  t.strictSame(readdirSync(rejected), ['1'], 'no other files remain')
 
   const inside = await open(t, `file://${repository.folder}/sub`).fetch('latest')
   t.match(inside, { commit, entrypoint: 'sub' })
@@ -82,12 +82,12 @@ t.test('rejects a small repository that expands to billions of files', async (t)
   const who = ['-c', 'user.name=t', '-c', 'user.email=t@example.org']
   const commit = repository.git(...who, 'commit-tree', tree, '-m', 'x')
   repository.git('update-ref', 'refs/heads/main', commit)
-  const { above, fetch } = open(t, repository.folder)
+  const { rejected, fetch } = open(t, repository.folder)
   await t.rejects(fetch(), {
     code: 413,
     message: 'the repository exceeds the limit of 100000 files and folders',
   })
-  t.strictSame(readdirSync(above), [], 'no files remain')
+  t.strictSame(readdirSync(rejected), [], 'no files remain')
 })
 
 t.test('fetches a branch, a tag and a commit by name', async (t) => {
@@ -108,7 +108,7 @@ t.test('fetches a branch, a tag and a commit by name', async (t) => {
 
 t.test('rejects an unknown reference and leaves no files behind', async (t) => {
   const repository = makeGitRepository(t, 'repo')
-  const { above, fetch } = open(t, repository.folder)
+  const { rejected, fetch } = open(t, repository.folder)
   await t.rejects(fetch(), { code: 404, message: /has no branches yet/ })
   repository.commit({ a: '1' })
   await t.rejects(fetch('mian'), {
@@ -119,7 +119,7 @@ t.test('rejects an unknown reference and leaves no files behind', async (t) => {
   await t.rejects(fetch('abcdef12'), { code: 404 })
   await t.rejects(fetch('f'.repeat(40)), { code: 404 })
   await t.rejects(fetch('--upload-pack=touch'), { code: 400 })
-  t.strictSame(readdirSync(above), [])
+  t.strictSame(readdirSync(rejected), [])
 })
 
 t.test('writes links as plain files and runs no hooks or filters', async (t) => {
@@ -276,7 +276,7 @@ t.test('times out if a host sends nothing', async (t) => {
   const address = `http://127.0.0.1:${port}/a.git`
   const late = open(t, address, { timeoutMs: 300 })
   await t.rejects(late.fetch(), { code: 408, message: /timed out after 300ms/ })
-  t.strictSame(readdirSync(late.above), [])
+  t.strictSame(readdirSync(late.rejected), [])
   const fetcher = open(t, address)
   const requested = once(server, 'request')
   const abort = new AbortController()
@@ -284,7 +284,7 @@ t.test('times out if a host sends nothing', async (t) => {
   await Promise.race([requested, fetching])
   abort.abort(new Error('given up'))
   await t.rejects(fetching, { message: 'given up' })
-  t.strictSame(readdirSync(fetcher.above), [])
+  t.strictSame(readdirSync(fetcher.rejected), [])
 })
 
 t.test('cancels the fetch from a host that sends more than the limit', async (t) => {
@@ -318,7 +318,7 @@ t.test('cancels the fetch from a host that sends more than the limit', async (t)
     server.closeAllConnections()
   })
   const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}/a.git`
-  const { above, fetch } = open(t, address, { maxBytes: 1024 ** 2, timeoutMs: 20_000 })
+  const { rejected, fetch } = open(t, address, { maxBytes: 1024 ** 2, timeoutMs: 20_000 })
   await t.rejects(fetch(), { code: 413, message: 'the repository sends more than 1mb' })
-  t.strictSame(readdirSync(above), [])
+  t.strictSame(readdirSync(rejected), [])
 })

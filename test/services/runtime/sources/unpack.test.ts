@@ -33,13 +33,13 @@ t.test('writes files and folders and preserves the executable bit', async (t) =>
 
 /** Error of an invalid archive, which must leave no files behind. */
 async function expectRejected(t: Test, bytes: Uint8Array, limits?: UnpackLimits) {
-  const above = makeTempFolder(t, 'unpack')
-  const folder = join(above, 'source')
+  const rejected = makeTempFolder(t, 'unpack')
+  const folder = join(rejected, 'source')
   let result: unknown
   await unpackSource(toChunks(bytes), folder, limits).catch((error: unknown) => {
     result = error
   })
-  t.strictSame(readdirSync(above), [], 'no files remain')
+  t.strictSame(readdirSync(rejected), [], 'no files remain')
   return result
 }
 
@@ -146,18 +146,18 @@ t.test('rejects a file that is not an archive or is truncated', async (t) => {
 t.test(
   'forwards the error of a failed sender and does not modify an existing folder',
   async (t) => {
-    const above = makeTempFolder(t, 'unpack')
+    const rejected = makeTempFolder(t, 'unpack')
     const archive = makeTar([{ path: 'main.ts', content: 'x' }])
     for (const bytes of [archive, gzipSync(archive)]) {
       async function* fail() {
         yield bytes.subarray(0, 60)
         throw new Error('went away')
       }
-      await t.rejects(unpackSource(fail(), join(above, 'source')), { message: 'went away' })
-      t.notOk(existsSync(join(above, 'source')))
+      await t.rejects(unpackSource(fail(), join(rejected, 'source')), { message: 'went away' })
+      t.notOk(existsSync(join(rejected, 'source')))
     }
-    mkdirSync(join(above, 'there', 'kept'), { recursive: true })
-    await t.rejects(unpackSource(toChunks(archive), join(above, 'there')), { code: 'EEXIST' })
-    t.ok(existsSync(join(above, 'there', 'kept')))
+    mkdirSync(join(rejected, 'there', 'kept'), { recursive: true })
+    await t.rejects(unpackSource(toChunks(archive), join(rejected, 'there')), { code: 'EEXIST' })
+    t.ok(existsSync(join(rejected, 'there', 'kept')))
   },
 )

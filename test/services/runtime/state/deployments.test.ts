@@ -11,7 +11,7 @@ import { createObjects } from '../../../../services/runtime/state/objects.ts'
 import type { Requested } from '../../../../services/runtime/state/records.ts'
 import type { Files } from '../../../fixtures/deployer.ts'
 import { openPlatformRuntime } from '../../../fixtures/platform-runtime.ts'
-import { until } from '../../../fixtures/raw-backend.ts'
+import { waitUntil } from '../../../fixtures/raw-backend.ts'
 import { createQuietLog } from '../../../fixtures/sdk-services.ts'
 import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
 import { makeRecord, makeRevision } from '../parts.ts'
@@ -40,7 +40,7 @@ t.test('never serves from a deleted build after a superseding update', async (t)
   await runtime.create('shop', toPatient('one', folder, join(folder, 'first')))
   await runtime.settled('shop')
   await runtime.update('shop', toPatient('two', gate, note))
-  await until(() => existsSync(note))
+  await waitUntil(() => existsSync(note))
   const [address] = runtime.registrar.addresses.get('shop')!
   const last = join(folder, 'last')
   const build = `build: 'while [ ! -e ${last} ]; do sleep 0.05; done'\n`
@@ -50,7 +50,7 @@ t.test('never serves from a deleted build after a superseding update', async (t)
   writeFileSync(gate, '')
   const pid = Number(readFileSync(note, 'utf8'))
   const isReplaced = () => runtime.registrar.addresses.get('shop')!.some((one) => one !== address)
-  await until(() => readProcess(pid) === undefined || isReplaced())
+  await waitUntil(() => readProcess(pid) === undefined || isReplaced())
   t.equal(await runtime.registrar.call('shop'), 'one')
   writeFileSync(last, '')
   t.match(await runtime.settled('shop'), { status: 4 })
@@ -98,7 +98,7 @@ t.test('a revision that started before a newer request continues to serve', asyn
   })
   await objects.add(record)
   deployments.begin(record)
-  await until(() => deployments.get('service:mx:helloworld:latest') === undefined)
+  await waitUntil(() => deployments.get('service:mx:helloworld:latest') === undefined)
   const now = await objects.read(record)
   t.match(now, { current: { id: 'one' }, previous: { id: 'zero' }, asked: { id: 'two' } })
   t.equal(now?.settled, '', 'the newest request is not settled yet')
@@ -116,7 +116,7 @@ t.test('a revision that started before it was cancelled continues to serve', asy
   giveUp = () => deployments.giveUp('service:mx:helloworld:latest')
   await objects.add(record)
   deployments.begin(record)
-  await until(() => pending !== undefined)
+  await waitUntil(() => pending !== undefined)
   await pending
   t.match(await objects.read(record), { current: { id: 'one' }, previous: { id: 'zero' } })
   t.ok(existsSync(folders.build(record, 'one')))
@@ -139,9 +139,9 @@ t.test('leaves a build slot to other namespaces', async (t) => {
   }
   const namespaces = () => [...builds.keys()].map((name) => name.split('/')[0])
   for (const name of ['a', 'b', 'c']) await begin('tb', name)
-  await until(() => builds.size === 1)
+  await waitUntil(() => builds.size === 1)
   await begin('mx', 'shop')
-  await until(() => builds.size === 2)
+  await waitUntil(() => builds.size === 2)
   t.same(namespaces(), ['tb', 'mx'])
   await deployments.close()
 })

@@ -10,7 +10,7 @@ import {
 import { NO_OPTIONS } from '../parts.ts'
 
 const KEY = { namespace: 'mx', name: 'helloworld', version: 'latest' }
-const PLACE = { namespace: 'mx', key: 'service:mx:helloworld:latest', what: 'secrets' } as const
+const STORE_KEY = { namespace: 'mx', key: 'service:mx:helloworld:latest', what: 'secrets' } as const
 const secrets = createSecrets(parseSecretKey(randomBytes(32).toString('base64'), 'key'))
 
 t.test('retains omitted options and merges variables in an update', async (t) => {
@@ -31,7 +31,7 @@ t.test('encrypts credentials, and secrets by name', async (t) => {
   const first = toDesiredState(KEY, input, secrets)
   t.notMatch(JSON.stringify(first), /s3cret|t0ken/)
   const next = toDesiredState(KEY, { ...NO_OPTIONS, secrets: { KEY: 'b' } }, secrets, first)
-  t.same(openVariables(secrets.open(PLACE, next.secrets)), { TOKEN: 's3cret', KEY: 'b' })
+  t.same(openVariables(secrets.open(STORE_KEY, next.secrets)), { TOKEN: 's3cret', KEY: 'b' })
   t.equal(next.credentials, first.credentials)
 })
 
@@ -47,8 +47,8 @@ t.test('rejects secrets without a key and reports the field', async (t) => {
 
 t.test('reports secrets of another key as an error', async (t) => {
   const other = createSecrets(parseSecretKey(randomBytes(32).toString('base64'), 'key'))
-  const sealed = other.seal(PLACE, 'x')
-  t.throws(() => secrets.open(PLACE, sealed), /config_secret_key has changed/)
+  const sealed = other.seal(STORE_KEY, 'x')
+  t.throws(() => secrets.open(STORE_KEY, sealed), /config_secret_key has changed/)
 })
 
 t.test(

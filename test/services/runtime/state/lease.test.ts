@@ -2,7 +2,7 @@ import t, { type Test } from 'tap'
 import { createMemoryStore } from '../../../../adapters/store/memory.ts'
 import { createStore, type Store } from '../../../../domain/store/store.ts'
 import { createLease, type Lease } from '../../../../services/runtime/state/lease.ts'
-import { until } from '../../../fixtures/raw-backend.ts'
+import { waitUntil } from '../../../fixtures/raw-backend.ts'
 
 interface TestLease {
   readonly lease: Lease
@@ -26,10 +26,10 @@ function share(t: Test): Shared {
   return {
     clock,
     async open(holder) {
-      let isCut = false
+      let isDisconnected = false
       let renewals = 0
       const commit: Store['commit'] = async (writes) => {
-        if (isCut) throw new Error('cut')
+        if (isDisconnected) throw new Error('cut')
         const versions = await store.commit(writes)
         renewals++
         return versions
@@ -41,7 +41,7 @@ function share(t: Test): Shared {
       })
       await lease.begin()
       t.teardown(lease.close)
-      return { lease, changes, renewals: () => renewals, cut: () => (isCut = true) }
+      return { lease, changes, renewals: () => renewals, cut: () => (isDisconnected = true) }
     },
   }
 }
@@ -53,7 +53,7 @@ t.test('grants the lease to one server, and to the next one after its release', 
   t.same([one.changes, two.changes], [[true], []])
   await one.lease.close()
   t.equal(one.lease.isHeld(), false)
-  await until(() => two.lease.isHeld())
+  await waitUntil(() => two.lease.isHeld())
   t.same(two.changes, [true])
 })
 
@@ -63,10 +63,10 @@ t.test('loses the lease before another server acquires it if it cannot renew it'
   one.cut()
   clock.ms += 34
   t.equal(one.lease.isHeld(), false)
-  await until(() => one.changes.length === 2)
+  await waitUntil(() => one.changes.length === 2)
   t.same([one.changes, two.changes], [[true, false], []])
   clock.ms += 16
-  await until(() => two.lease.isHeld())
+  await waitUntil(() => two.lease.isHeld())
   t.equal(one.lease.isHeld(), false)
 })
 
@@ -76,7 +76,7 @@ t.test('retains the lease while renewing it', async (t) => {
   for (let i = 0; i < 10; i++) {
     const before = one.renewals()
     clock.ms += 15
-    await until(() => one.renewals() > before)
+    await waitUntil(() => one.renewals() > before)
   }
   t.same([one.changes, two.changes.length], [[true], 0])
 })

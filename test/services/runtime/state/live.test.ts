@@ -60,9 +60,9 @@ t.test('retains the last error when the state is unknown', async (t) => {
   const broken = withLive(settled, toLive({ state }))
   t.match(broken, { status: 'error', fault: 'exited with 1', retries: 5 })
   t.equal(withLive(broken, toLive()), broken)
-  const well = withLive(broken, toLive({ state: toState({ startedMs: 7 }) }))
-  t.match(well, { status: 'running', startedMs: 7, retries: 0 })
-  t.notOk('fault' in well)
+  const healthy = withLive(broken, toLive({ state: toState({ startedMs: 7 }) }))
+  t.match(healthy, { status: 'running', startedMs: 7, retries: 0 })
+  t.notOk('fault' in healthy)
 })
 
 t.test('reports restarts of instances while the service runs', async (t) => {

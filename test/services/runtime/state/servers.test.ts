@@ -50,9 +50,9 @@ t.test(
     await one.create('shop', toPlain('one'))
     await one.settled('shop')
     await one.close()
-    const elsewhere = { ...remaining, folder: makeTempFolder(t, 'runtime') }
+    const otherHost = { ...remaining, folder: makeTempFolder(t, 'runtime') }
     const later = { server: 'two', nowMs: () => Date.now() + 120_000 }
-    const two = await openPlatformRuntime(t, later, elsewhere)
+    const two = await openPlatformRuntime(t, later, otherHost)
     const [service] = await two.read()
     t.match(service, {
       status: 0,

@@ -12,7 +12,7 @@ const toAttached = (session: Session, end: 'done' | 'gone' | 'closed' = 'gone') 
   pull: async () => ({ messages: [], end }),
   close: async () => [],
 })
-const NOTHING = { giveBack: async () => {}, onLeave() {} }
+const NO_CALLBACKS = { giveBack: async () => {}, onLeave() {} }
 
 t.test('waits during an outage and throws any other error', async (t) => {
   const server = await startJetStream(t)
@@ -25,7 +25,7 @@ t.test('waits during an outage and throws any other error', async (t) => {
     new GatewayError('events', 410, 'gone'),
   ]
   const member = createMember({
-    ...NOTHING,
+    ...NO_CALLBACKS,
     sessions,
     attached: toAttached(session),
     attach: () => Promise.reject(failures.shift()),
@@ -45,7 +45,7 @@ t.test('leaves immediately without a session', async (t) => {
   await server.kill()
   await ended
   const attached = toAttached(session)
-  const member = createMember({ ...NOTHING, sessions, attached, attach: async () => attached })
+  const member = createMember({ ...NO_CALLBACKS, sessions, attached, attach: async () => attached })
   const pulling = member.pull(1, 1)
   await member.leave()
   t.same(await pulling, [])

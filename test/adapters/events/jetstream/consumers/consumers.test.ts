@@ -21,8 +21,8 @@ t.test('creates a group on one of two servers', async (t) => {
   await session!.streams.add({ name: 's', subjects: ['s'] })
   const results = await Promise.allSettled(sessions.map((one) => addGroup(one, 's', GROUP)))
   // Both succeed if they picked the same of 3584 numbers.
-  const made = results.filter((result) => result.status === 'fulfilled')
-  const runs = new Set(made.map(({ value }) => parseRun(value)))
+  const created = results.filter((result) => result.status === 'fulfilled')
+  const runs = new Set(created.map(({ value }) => parseRun(value)))
   t.equal(runs.size, 1)
   const actual = (await findConsumer(session!, 's', 'group'))!
   t.ok(runs.has(parseRun(actual)))
@@ -35,15 +35,15 @@ t.test('keeps the identity of a group across server restarts', async (t) => {
   const sessions = server.openSessions()
   const session = await sessions.open()
   await session.streams.add({ name: 's', subjects: ['s'] })
-  const { sinceMs, ...plain } = GROUP
-  const made = await addGroup(session, 's', { ...plain, sinceMs: undefined })
-  t.equal(parseSince(made), undefined)
-  await setAckWait(session, made, 7000)
+  const { sinceMs, ...withoutSince } = GROUP
+  const created = await addGroup(session, 's', { ...withoutSince, sinceMs: undefined })
+  t.equal(parseSince(created), undefined)
+  await setAckWait(session, created, 7000)
   await server.kill()
   await server.start()
   const next = (await sessions.wait(30_000))!
   const actual = (await findConsumer(next, 's', 'group'))!
-  t.equal(parseRun(actual), parseRun(made))
+  t.equal(parseRun(actual), parseRun(created))
   t.equal(actual.config.ack_wait, 7000 * 1e6)
   t.match(actual.config, { durable_name: 'group', ack_policy: 'explicit', max_deliver: -1 })
 })

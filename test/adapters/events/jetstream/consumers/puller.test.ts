@@ -9,7 +9,7 @@ import { fromSequence } from '../../../../../adapters/events/jetstream/consumers
 import { startJetStream } from '../../../../fixtures/jetstream.ts'
 
 const ALL_AVAILABLE = { limit: 100, maxBytes: 1e6, waitMs: 0 }
-const textsOf = ({ messages }: Pulled) => messages.map((message) => message.string())
+const listTexts = ({ messages }: Pulled) => messages.map((message) => message.string())
 
 /** A stream of text messages with a consumer. */
 async function open(t: Test, ...texts: readonly string[]) {
@@ -32,13 +32,13 @@ t.test('pulls available messages up to the limit', async (t) => {
   if (opened === undefined) return
   const { pull } = opened.puller
   const some = await pull({ ...ALL_AVAILABLE, limit: 2 })
-  t.same([textsOf(some), some.end], [['a', 'b'], 'done'])
+  t.same([listTexts(some), some.end], [['a', 'b'], 'done'])
   const one = await pull({ ...ALL_AVAILABLE, maxBytes: 1 })
-  t.same([textsOf(one), one.end], [['c'], 'done'], 'one message of any length')
+  t.same([listTexts(one), one.end], [['c'], 'done'], 'one message of any length')
   const rest = await pull(ALL_AVAILABLE)
-  t.same([textsOf(rest), rest.end], [['d'], 'done'])
-  const none = await pull(ALL_AVAILABLE)
-  t.same([textsOf(none), none.end], [[], 'done'])
+  t.same([listTexts(rest), rest.end], [['d'], 'done'])
+  const noMessages = await pull(ALL_AVAILABLE)
+  t.same([listTexts(noMessages), noMessages.end], [[], 'done'])
 })
 
 t.test('waits for the first message only', async (t) => {
@@ -47,9 +47,9 @@ t.test('waits for the first message only', async (t) => {
   const { puller, publish } = opened
   const pulling = puller.pull({ ...ALL_AVAILABLE, waitMs: 30_000 })
   await publish('a')
-  t.same(textsOf(await pulling), ['a'])
+  t.same(listTexts(await pulling), ['a'])
   const waited = await puller.pull({ ...ALL_AVAILABLE, waitMs: 50 })
-  t.same([textsOf(waited), waited.end], [[], 'done'])
+  t.same([listTexts(waited), waited.end], [[], 'done'])
 })
 
 t.test('reports a deleted consumer', async (t) => {
@@ -102,5 +102,5 @@ t.test('accepts a completion status before the last messages', async (t) => {
   await cluster.flush()
   await publish('a')
   const pulled = await pulling
-  t.same([textsOf(pulled), pulled.end], [['a'], 'done'])
+  t.same([listTexts(pulled), pulled.end], [['a'], 'done'])
 })

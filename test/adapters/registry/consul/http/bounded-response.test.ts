@@ -67,15 +67,15 @@ t.test('reuses the memory of a released response', async (t) => {
     return sink
   }
   const first = collect('abc')
-  const memory = placeOf(first.chunks[0])
+  const memory = getPosition(first.chunks[0])
   const other = collect('def')
-  t.not(placeOf(other.chunks[0]), memory, 'not reused before the release')
+  t.not(getPosition(other.chunks[0]), memory, 'not reused before the release')
   first.release()
   first.release()
   t.same(first.chunks, [])
   const [next, last] = [collect('ghi'), collect('jkl')]
-  t.equal(placeOf(next.chunks[0]), memory)
-  t.not(placeOf(last.chunks[0]), memory, 'reused once')
+  t.equal(getPosition(next.chunks[0]), memory)
+  t.not(getPosition(last.chunks[0]), memory, 'reused once')
   t.same(
     [other, next, last].map((sink) => Buffer.concat(sink.chunks).toString()),
     ['def', 'ghi', 'jkl'],
@@ -88,16 +88,16 @@ t.test('releases all memory of a large response', async (t) => {
     sink.write(Buffer.alloc(bytes))
     return sink
   }
-  const placesOf = (sink: ResponseSink) => new Set(sink.chunks.map(placeOf))
+  const listPositions = (sink: ResponseSink) => new Set(sink.chunks.map(getPosition))
   const long = collect(200_000)
-  const input = placesOf(long)
+  const input = listPositions(long)
   t.equal(input.size, 4)
   long.release()
   t.same(long.chunks, [])
-  t.same(placesOf(collect(200_000)), input)
+  t.same(listPositions(collect(200_000)), input)
 })
 
 /** Start of a chunk in its buffer. Blocks are parts of large buffers, and this file needs one buffer. */
-function placeOf(chunk: Buffer | undefined): number | undefined {
+function getPosition(chunk: Buffer | undefined): number | undefined {
   return chunk?.byteOffset
 }

@@ -8,7 +8,7 @@ import {
   type ConsulClient,
   createConsulClient,
 } from '../../../../../adapters/registry/consul/http/client.ts'
-import { until } from '../../../../contracts/registry.ts'
+import { waitUntil } from '../../../../contracts/registry.ts'
 import { sendJson, startConsulDouble } from '../../../../fixtures/consul-double.ts'
 import { LOADER, toModule } from '../../../../fixtures/programs.ts'
 
@@ -64,18 +64,18 @@ t.test('aborts a response beyond the limit', async (t) => {
   let sent = 0
   const double = await startConsulDouble(t, (_, response) => {
     response.writeHead(200, { 'content-type': 'application/json' })
-    const pour = (): void => {
+    const writeChunks = (): void => {
       if (response.destroyed) return
       sent += 65_536
-      if (response.write(Buffer.alloc(65_536))) setImmediate(pour)
-      else response.once('drain', pour)
+      if (response.write(Buffer.alloc(65_536))) setImmediate(writeChunks)
+      else response.once('drain', writeChunks)
     }
-    pour()
+    writeChunks()
   })
   await t.rejects(list(open(t, double)), {
     message: 'the Consul response exceeds the limit of 1000 bytes',
   })
-  await until(() => double.countConnections() === 0)
+  await waitUntil(() => double.countConnections() === 0)
   t.ok(sent < 64 * 2 ** 20, `${sent} bytes`)
 })
 
@@ -95,11 +95,11 @@ t.test('does not expose the token in errors', async (t) => {
     response.writeHead(status, { 'content-type': 'text/plain' })
     response.end(`rpc error: Permission denied for ${TOKEN}`)
   })
-  const seen = new Set<unknown>()
+  const agents = new Set<unknown>()
   const gather = (value: unknown): string[] => {
     if (typeof value === 'string') return [value]
-    if (typeof value !== 'object' || value === null || seen.has(value)) return []
-    seen.add(value)
+    if (typeof value !== 'object' || value === null || agents.has(value)) return []
+    agents.add(value)
     return Reflect.ownKeys(value).flatMap((key) => gather(Reflect.get(value, key)))
   }
   for (const datacenter of ['403', '500', '404', '0']) {
@@ -147,10 +147,10 @@ t.test('fails on timeout and immediately on abort', async (t) => {
   await t.rejects(list(client, { timeoutMs: 20 }), { message: /is unreachable: .*20ms/ })
   const stopper = new AbortController()
   const pending = list(client, { signal: stopper.signal })
-  await until(() => double.requests.length === 2)
+  await waitUntil(() => double.requests.length === 2)
   stopper.abort(new Error('stopped'))
   await t.rejects(pending, { message: 'stopped' })
-  await until(() => double.countConnections() === 0)
+  await waitUntil(() => double.countConnections() === 0)
 })
 
 t.test('retries on a new connection when the agent closed an idle one', async (t) => {
@@ -188,7 +188,7 @@ t.test('rejects calls after close', async (t) => {
   const double = await startConsulDouble(t, () => {})
   const client = open(t, double)
   const pending = list(client)
-  await until(() => double.requests.length === 1)
+  await waitUntil(() => double.requests.length === 1)
   client.close()
   await t.rejects(pending, { message: 'the registry is closed' })
 })

@@ -5,7 +5,7 @@ import type { Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import t from 'tap'
 import { createAgent } from '../../../../../adapters/registry/consul/http/http-agent.ts'
-import { until } from '../../../../contracts/registry.ts'
+import { waitUntil } from '../../../../contracts/registry.ts'
 import { createCertificate, createCertificateFolder } from '../../../../fixtures/certificates.ts'
 import { listen } from '../../../../fixtures/listen.ts'
 
@@ -88,7 +88,7 @@ t.test('closes a connection with an unsolicited response', async (t) => {
   t.equal(await sendRequest('/first'), '/first')
   await freed
   accepted!.write('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n')
-  await until(() => lost === 1)
+  await waitUntil(() => lost === 1)
   t.equal(await sendRequest('/second'), '/second')
 })
 

@@ -24,18 +24,18 @@ t.test('reads at most 256 strings of a map and ignores __proto__', async (t) => 
 })
 
 t.test('requires the name of an endpoint and defaults everything else', async (t) => {
-  const nothing = { name: '', type: '', values: [] }
+  const NO_VALUE = { name: '', type: '', values: [] }
   t.same(readEndpoint({ name: 'A' }), {
     name: 'A',
-    request: nothing,
-    response: nothing,
+    request: NO_VALUE,
+    response: NO_VALUE,
     metadata: {},
   })
   const request = { name: 'R', type: 'R', values: [{ name: 'id', type: 'string', values: [] }] }
   t.same(readEndpoint({ name: 'A', request: { ...request, extra: 1 } }).request, request)
   t.same(readEndpoint({ name: 'A', request: { values: [7, null] } }).request.values, [
-    nothing,
-    nothing,
+    NO_VALUE,
+    NO_VALUE,
   ])
   for (const value of [{}, { name: '' }, { name: 7 }])
     t.throws(() => readEndpoint(value), { name: 'SyntaxError', message: /must have a name/ })
@@ -52,18 +52,18 @@ t.test('limits values to a depth of 32', async (t) => {
 
 t.test('reuses a valid value and reads any other value field by field', async (t) => {
   const inner = { name: 'id', type: 'string', values: [] }
-  const right = { name: 'R', type: 'R', values: [inner] }
-  t.equal(readEndpoint({ name: 'A', request: right }).request, right)
+  const valid = { name: 'R', type: 'R', values: [inner] }
+  t.equal(readEndpoint({ name: 'A', request: valid }).request, valid)
   const read = (request: unknown): string =>
     JSON.stringify(readEndpoint({ name: 'A', request }).request)
-  const { name, type, values } = right
+  const { name, type, values } = valid
   for (const invalid of [
     { values, type, name },
-    { ...right, extra: 1 },
-    { ...right, values: [{ ...inner, extra: 1 }] },
+    { ...valid, extra: 1 },
+    { ...valid, values: [{ ...inner, extra: 1 }] },
     JSON.parse('{"name":"R","type":"R","values":[{"name":"id","type":"string"}],"__proto__":1}'),
   ])
-    t.equal(read(invalid), JSON.stringify(right))
+    t.equal(read(invalid), JSON.stringify(valid))
   t.equal(read({ name, type: 7, values }), JSON.stringify({ name, type: '', values }))
   t.equal(read({ name, type, values: 'x' }), JSON.stringify({ name, type, values: [] }))
 })

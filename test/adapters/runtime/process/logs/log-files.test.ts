@@ -6,11 +6,11 @@ import { mountSmallDisk } from '../../../../fixtures/small-disk.ts'
 import { makeTempFolder } from '../../../../fixtures/temp-folder.ts'
 
 const FROM = { instance: 'a', stream: 'stdout' } as const
-const ROOM = { fileBytes: 1000, files: 2 }
+const FILE_LIMITS = { fileBytes: 1000, files: 2 }
 
 t.test('creates nothing before the first line', async (t) => {
   const folder = join(makeTempFolder(t, 'log'), 'one')
-  const log = openLogFiles(folder, ROOM, () => {})
+  const log = openLogFiles(folder, FILE_LIMITS, () => {})
   t.notOk(existsSync(folder))
   t.strictSame(log.list(), [])
   await log.close()
@@ -21,7 +21,7 @@ t.test('reports an unwritable folder once and recovers', async (t) => {
   const folder = join(makeTempFolder(t, 'log'), 'one')
   writeFileSync(folder, 'in the way')
   const errors: Error[] = []
-  const log = openLogFiles(folder, ROOM, (error) => errors.push(error))
+  const log = openLogFiles(folder, FILE_LIMITS, (error) => errors.push(error))
   for (const text of ['one', 'two']) {
     log.append(FROM, [text])
     await log.written()
@@ -34,7 +34,7 @@ t.test('reports an unwritable folder once and recovers', async (t) => {
 })
 
 t.test('is full while the buffer exceeds its limit', async (t) => {
-  const log = openLogFiles(join(makeTempFolder(t, 'log'), 'one'), ROOM, () => {})
+  const log = openLogFiles(join(makeTempFolder(t, 'log'), 'one'), FILE_LIMITS, () => {})
   t.notOk(log.isFull())
   log.append(FROM, ['x'.repeat(2 * 1024 * 1024)])
   t.ok(log.isFull())
@@ -47,8 +47,8 @@ t.test('drops complete lines on a full disk and reports it once', async (t) => {
   const disk = mountSmallDisk(t, 1)
   if (disk === undefined) return
   const errors: Error[] = []
-  const room = { fileBytes: 16 * 1024 * 1024, files: 2 }
-  const log = openLogFiles(join(disk.folder, 'log'), room, (error) => errors.push(error))
+  const largeLimits = { fileBytes: 16 * 1024 * 1024, files: 2 }
+  const log = openLogFiles(join(disk.folder, 'log'), largeLimits, (error) => errors.push(error))
   const texts = Array.from({ length: 1000 }, (_, index) => `${index} ${'x'.repeat(2000)}`)
   for (let from = 0; from < texts.length; from += 10) {
     log.append(FROM, texts.slice(from, from + 10))

@@ -10,14 +10,14 @@ import type { LogQuery } from '../../../../../core/contracts/runtime.ts'
 import { makeTempFolder } from '../../../../fixtures/temp-folder.ts'
 
 const FROM = { instance: 'a', stream: 'stdout' } as const
-const ROOM = { fileBytes: 1000, files: 3 }
+const FILE_LIMITS = { fileBytes: 1000, files: 3 }
 
 function openLog(
   t: Test,
   folder = makeTempFolder(t, 'log'),
-  room = ROOM,
+  limits = FILE_LIMITS,
 ): LogFiles & { folder: string } {
-  const log = openLogFiles(folder, room, (error) => t.fail(error.message))
+  const log = openLogFiles(folder, limits, (error) => t.fail(error.message))
   t.teardown(() => log.close())
   return { ...log, folder }
 }

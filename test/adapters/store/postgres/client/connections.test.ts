@@ -11,7 +11,7 @@ import { startPostgres } from '../../../../fixtures/postgres.ts'
 
 const ONE = { name: 'one', text: 'SELECT 1' }
 const SLOW = { name: 'slow', text: 'SELECT pg_sleep(60)' }
-const WHO = { name: 'who', text: 'SELECT pg_backend_pid()' }
+const BACKEND_PID = { name: 'who', text: 'SELECT pg_backend_pid()' }
 
 t.test('connections', async (t) => {
   const server = await startPostgres(t)
@@ -19,10 +19,10 @@ t.test('connections', async (t) => {
 
   t.test('limits and reuses connections', async (t) => {
     const { runStatement: sendRequest } = open(t, server.url(), { maxConnections: 3 })
-    const responses = Array.from({ length: 200 }, () => sendRequest(WHO, []))
+    const responses = Array.from({ length: 200 }, () => sendRequest(BACKEND_PID, []))
     const pids = (await Promise.all(responses)).map((rows) => rows[0]![0])
     t.ok(new Set(pids).size <= 3)
-    t.ok(pids.includes((await sendRequest(WHO, []))[0]![0]!))
+    t.ok(pids.includes((await sendRequest(BACKEND_PID, []))[0]![0]!))
   })
 
   t.test('rejects calls when ten thousand are waiting', async (t) => {
@@ -62,10 +62,10 @@ t.test('connections', async (t) => {
       maxConnections: 1,
       statementTimeoutMs: 100,
     })
-    const [before] = await sendRequest(WHO, [])
+    const [before] = await sendRequest(BACKEND_PID, [])
     await t.rejects(sendRequest({ name: 'bad', text: 'SELECT 1 / 0' }, []), { code: '22012' })
     await t.rejects(sendRequest(SLOW, []), { code: 503, cause: { code: '57014' } })
-    t.same(await sendRequest(WHO, []), [before])
+    t.same(await sendRequest(BACKEND_PID, []), [before])
   })
 
   t.test('rolls back a failed transaction', async (t) => {
@@ -159,13 +159,13 @@ t.test('connections', async (t) => {
     })
     await sendRequest(ONE, [])
     server.freeze()
-    t.teardown(server.thaw)
+    t.teardown(server.resume)
     const responses = await Promise.allSettled(
       Array.from({ length: 5 }, () => sendRequest(ONE, [])),
     )
     for (const one of responses) t.match(one, { status: 'rejected', reason: { code: 503 } })
     await close()
-    server.thaw()
+    server.resume()
   })
 })
 
@@ -175,7 +175,7 @@ t.test('uses TLS as configured in the URL', async (t) => {
   if (server === undefined) return
   const folder = createCertificateFolder(t)
   const ca = folder.write('ca', certificate).certFile
-  const other = folder.write('other', createCertificate(['other'], { ownKey: true })).certFile
+  const other = folder.write('other', createCertificate(['other'], { hasOwnKey: true })).certFile
   const isSecure = {
     name: 'secure',
     text: 'SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()',

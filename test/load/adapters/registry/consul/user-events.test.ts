@@ -5,7 +5,7 @@ import {
   createAnnouncements,
   EVENT,
 } from '../../../../../adapters/registry/consul/user-events.ts'
-import { until } from '../../../../contracts/registry.ts'
+import { waitUntil } from '../../../../contracts/registry.ts'
 import { startConsul } from '../../../../fixtures/consul.ts'
 import { sendJson, startConsulDouble } from '../../../../fixtures/consul-double.ts'
 
@@ -32,16 +32,16 @@ function open(t: Test, address: { readonly host: string; readonly port: number }
 t.test('receives announcements from the start of listening', async (t) => {
   const agent = await startConsul(t)
   if (agent === undefined) return
-  const speaker = open(t, agent)
-  await speaker.announce('before')
+  const sender = open(t, agent)
+  await sender.announce('before')
   const listeners = [open(t, agent), open(t, agent)]
   for (const listener of listeners) listener.listen()
-  await until(async () => {
-    await speaker.announce('go.mx.api.greeter')
+  await waitUntil(async () => {
+    await sender.announce('go.mx.api.greeter')
     return listeners.every(({ received }) => received.has('go.mx.api.greeter'))
   })
   for (const { received } of listeners) t.same([...received], ['go.mx.api.greeter'])
-  t.same(speaker.warnings, [])
+  t.same(sender.warnings, [])
 })
 
 t.test('packs many services into few events', async (t) => {
@@ -49,14 +49,14 @@ t.test('packs many services into few events', async (t) => {
   if (agent === undefined) return
   const { announce, received, listen } = open(t, agent)
   listen()
-  await until(async () => {
+  await waitUntil(async () => {
     await announce('first')
     return received.has('first')
   })
   const before = (await agent.call('GET', `/event/list?name=${EVENT}`)) as unknown[]
   const names = Array.from({ length: 60 }, (_, i) => `go.mx.api.service-${i}`)
   await Promise.all(names.map(announce))
-  await until(() => received.size === 61)
+  await waitUntil(() => received.size === 61)
   const after = (await agent.call('GET', `/event/list?name=${EVENT}`)) as unknown[]
   t.ok(after.length - before.length <= 7, `${after.length - before.length} events`)
 })
@@ -84,7 +84,7 @@ t.test('receives all events of another agent', async (t) => {
   })
   const { received, listen } = open(t, double)
   listen()
-  await until(() => received.has('c'))
+  await waitUntil(() => received.has('c'))
   t.same([...received], ['a', 'b', 'c'], 'invalid names are ignored')
   t.same(
     double.requests.slice(0, 3).map(({ query }) => query.get('index')),

@@ -8,7 +8,7 @@ import {
   openKubernetesApi,
 } from '../../../../fixtures/kubernetes-api.ts'
 import { type PodInstance, startKubelet } from '../../../../fixtures/kubernetes-kubelet.ts'
-import { until } from '../../../../fixtures/raw-backend.ts'
+import { waitUntil } from '../../../../fixtures/raw-backend.ts'
 
 const WORKLOAD: Workload = {
   ...{ namespace: 'mx', name: 'shop', version: 'latest', revision: '1' },
@@ -16,7 +16,7 @@ const WORKLOAD: Workload = {
   ...{ instances: 1, env: {}, resources: {}, protocol: 'mx' },
 }
 
-interface Talking {
+interface LogSource {
   readonly api: KubernetesApi
   readonly runtime: Runtime
   /** Instances in start order. */
@@ -24,15 +24,15 @@ interface Talking {
 }
 
 /** A workload whose instances write these lines. */
-async function open(t: Test, instances = 1): Promise<Talking> {
+async function open(t: Test, instances = 1): Promise<LogSource> {
   const api = await openKubernetesApi(t)
   api.enterCluster()
   const copies: PodInstance[] = []
-  const talks = (copy: PodInstance): void => {
+  const writeLines = (copy: PodInstance): void => {
     copies.push(copy)
     setImmediate(copy.listen)
   }
-  startKubelet(api, { images: { talks } })
+  startKubelet(api, { images: { writeLines } })
   const runtime = createKubernetesRuntime({ accountFolder: api.accountFolder })
   t.teardown(() => runtime.close())
   await runtime.apply({ ...WORKLOAD, instances })
@@ -66,28 +66,28 @@ function follow(t: Test, runtime: Runtime, query: Partial<LogQuery> = {}): strin
   return texts
 }
 
-const textsOf = (lines: LogLine[]): string[] => lines.map(({ text }) => text)
+const listTexts = (lines: LogLine[]): string[] => lines.map(({ text }) => text)
 
 t.test('merges lines of several instances by time', async (t) => {
   const { runtime, copies } = await open(t, 3)
   for (let i = 0; i < 30; i++) copies[i % 3]!.write(`${i}`)
   const lines = await read(runtime)
   t.same(
-    textsOf(lines),
+    listTexts(lines),
     Array.from({ length: 30 }, (_, i) => `${i}`),
   )
   t.same(new Set(lines.map(({ instance }) => instance)), new Set(copies.map(({ pod }) => pod)))
-  t.same(textsOf(await read(runtime, { lines: 4 })), ['26', '27', '28', '29'])
+  t.same(listTexts(await read(runtime, { lines: 4 })), ['26', '27', '28', '29'])
 })
 
 t.test('includes output from before a restart', async (t) => {
   const { runtime, copies } = await open(t)
   copies[0]!.write('before')
   copies[0]!.exit(1)
-  await until(() => copies.length === 2)
+  await waitUntil(() => copies.length === 2)
   copies[1]!.write('after')
   await whenState(runtime, ({ ready }) => ready === 1)
-  t.same(textsOf(await read(runtime)), ['before', 'after'])
+  t.same(listTexts(await read(runtime)), ['before', 'after'])
 })
 
 t.test('follows lines across restarts without loss or duplicates', async (t) => {
@@ -95,12 +95,12 @@ t.test('follows lines across restarts without loss or duplicates', async (t) => 
   const texts = follow(t, runtime)
   const written: string[] = []
   for (let i = 0; i < 4; i++) {
-    await until(() => copies.length === i + 1)
+    await waitUntil(() => copies.length === i + 1)
     for (const word of ['a', 'b', 'c']) {
       copies[i]!.write(`${word}${i}`)
       written.push(`${word}${i}`)
     }
-    await until(() => texts.length === written.length)
+    await waitUntil(() => texts.length === written.length)
     copies[i]!.exit(1)
   }
   t.same(texts, written)
@@ -118,14 +118,14 @@ t.test('resumes a broken connection at the same position', async (t) => {
     return ++requests === 3
   }
   const texts = follow(t, runtime)
-  await until(() => requests === 2 && texts.length === 2)
+  await waitUntil(() => requests === 2 && texts.length === 2)
   copies[0]!.write('three')
-  await until(() => texts.length === 3)
+  await waitUntil(() => texts.length === 3)
   cut[1]!()
-  await until(() => requests === 3)
+  await waitUntil(() => requests === 3)
   copies[0]!.write('four')
   cut[2]!()
-  await until(() => texts.length === 4)
+  await waitUntil(() => texts.length === 4)
   t.same(texts, ['one', 'two', 'three', 'four'])
 })
 
@@ -135,7 +135,7 @@ t.test('follows only new lines', async (t) => {
   const texts = follow(t, runtime, { lines: 0 })
   // Lines from before the start of the follower are irrelevant.
   const timer = setInterval(() => copies[0]!.write('more'), 10)
-  await until(() => texts.length > 2)
+  await waitUntil(() => texts.length > 2)
   clearInterval(timer)
   t.ok(texts.every((text) => text === 'more'))
 })

@@ -109,10 +109,10 @@ t.test(
   async (t) => {
     const { runtime, registrar } = openProcessRuntime(t)
     const end = join(makeTempFolder(t, 'end'), 'now')
-    const isOver = `require('node:fs').existsSync('${end}')`
+    const hasEnded = `require('node:fs').existsSync('${end}')`
     const workload = makeWorkload(
       t,
-      `${SERVE_CODE}; setInterval(() => ${isOver} && process.exit(1), 5)`,
+      `${SERVE_CODE}; setInterval(() => ${hasEnded} && process.exit(1), 5)`,
     )
     const countFailed = () => registrar.failed.get(workload.name)?.length
     for (const isLast of [false, true]) {

@@ -7,7 +7,7 @@ import {
   SERVE_CODE,
   startRunning,
 } from '../../../../fixtures/process-runtime.ts'
-import { until } from '../../../../fixtures/raw-backend.ts'
+import { waitUntil } from '../../../../fixtures/raw-backend.ts'
 
 t.test('serves all calls during 20 updates', async (t) => {
   const { runtime, registrar } = openProcessRuntime(t)
@@ -15,10 +15,10 @@ t.test('serves all calls during 20 updates', async (t) => {
   await startRunning(runtime, workload)
   const failed: unknown[] = []
   const replies = new Set<string>()
-  let isOver = false
+  let hasEnded = false
   let calls = 0
   const callers = Array.from({ length: 8 }, async () => {
-    while (!isOver) {
+    while (!hasEnded) {
       await registrar.call('shop').then(
         (reply) => replies.add(reply),
         (error) => failed.push(error),
@@ -28,9 +28,9 @@ t.test('serves all calls during 20 updates', async (t) => {
   })
   for (let i = 1; i <= 20; i++) {
     await startRunning(runtime, { ...workload, revision: `r${i}`, env: { REPLY: String(i) } })
-    await until(() => replies.has(String(i)))
+    await waitUntil(() => replies.has(String(i)))
   }
-  isOver = true
+  hasEnded = true
   await Promise.all(callers)
   t.strictSame(failed, [])
   t.equal(replies.size, 21)
@@ -60,7 +60,7 @@ t.test('serves the last applied revision when another arrives during a rollout',
   const silent = makeWorkload(t, 'setInterval(() => {}, 1000)', { revision: '2' })
   await runtime.apply(silent)
   await startRunning(runtime, { ...workload, revision: '3', env: { REPLY: 'c' } })
-  await until(() => registrar.addresses.get('shop')!.length === 1)
+  await waitUntil(() => registrar.addresses.get('shop')!.length === 1)
   t.equal(await registrar.call('shop'), 'c')
   await runtime.apply({ ...silent, revision: '4' })
   await runtime.apply({ ...workload, revision: '3' })

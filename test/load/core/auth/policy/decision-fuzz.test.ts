@@ -14,7 +14,7 @@ import * as checks from '../../../../../sdk/auth/account-checks.ts'
 import { type Context, createContext } from '../../../../../sdk/context.ts'
 import { createAdmitLogin } from '../../../../../services/auth/accounts/admit-login.ts'
 import { mustBeReader } from '../../../../../services/config/tree/readers.ts'
-import { judgeNaively } from '../../../../fixtures/naive-rules.ts'
+import { decideNaively } from '../../../../fixtures/naive-rules.ts'
 import { toRuns } from '../../../../fixtures/property-runs.ts'
 
 const CASES = toRuns(100_000)
@@ -104,7 +104,7 @@ const isModelOperator = (account: Account | undefined): boolean =>
   account?.issuer === 'mx' && account.scopes.includes('admin')
 
 /** Documented decision for a call: `granted`, `denied` or `404`. */
-function judgeByModel(
+function decideByModel(
   rules: ReadonlyMap<string, readonly Rule[]>,
   account: Account | undefined,
   call: { readonly namespace: string; readonly domain: string; readonly resource: Resource },
@@ -116,24 +116,24 @@ function judgeByModel(
     const repairs = [...REPAIRS, ...ACCOUNT_REPAIRS]
     if (isModelOperator(account) && repairs.includes(endpoint)) return 'granted'
   }
-  return judgeRulesByModel(rules, account, call)
+  return decideRulesByModel(rules, account, call)
 }
 
-function judgeRulesByModel(
+function decideRulesByModel(
   rules: ReadonlyMap<string, readonly Rule[]>,
   account: Account | undefined,
   { namespace, domain, resource }: { namespace: string; domain: string; resource: Resource },
 ): string {
-  const where = namespace === '' ? domain : namespace
-  if (where !== domain && domain !== 'mx') return '404'
-  const judges = where === domain ? [domain] : [where, 'mx']
-  const isGranted = judges.every((name) =>
-    judgeNaively(name, rules.get(name)!, account, resource).startsWith('GRANTED'),
+  const ruleNamespace = namespace === '' ? domain : namespace
+  if (ruleNamespace !== domain && domain !== 'mx') return '404'
+  const ruleDomains = ruleNamespace === domain ? [domain] : [ruleNamespace, 'mx']
+  const isGranted = ruleDomains.every((name) =>
+    decideNaively(name, rules.get(name)!, account, resource).startsWith('GRANTED'),
   )
   return isGranted ? 'granted' : 'denied'
 }
 
-async function judgeByCode(authorizer: Authorizer, account: Account | undefined, target: object) {
+async function decideByCode(authorizer: Authorizer, account: Account | undefined, target: object) {
   try {
     const ruling = await decide(authorizer, account, target as Parameters<typeof decide>[2])
     return ruling.granted ? 'granted' : 'denied'
@@ -169,15 +169,15 @@ t.test(`${CASES} calls with random rules match the decisions of the model`, asyn
       domain: pick(['mx', 'mx', 'mx', 'acme']),
       resource: { type: 'service', name: pick(['auth', 'auth', 'shop']), endpoint },
     }
-    const expected = judgeByModel(source.rules, account, target)
-    const found = await judgeByCode(authorizer, account, target)
+    const expected = decideByModel(source.rules, account, target)
+    const found = await decideByCode(authorizer, account, target)
     counts[expected as 'granted']++
     const details = { i, account, target, rules: [...source.rules] }
     if (found !== expected) differences.push({ ...details, found, expected })
 
     const isRepair = /^(?:auth\.token|rules\.\w+|accounts\.\w+)$/i.test(endpoint)
-    const isOfAuth = target.resource.name === 'auth' && target.domain === 'mx'
-    if (isModelOperator(account) && isRepair && isOfAuth) {
+    const isAuthService = target.resource.name === 'auth' && target.domain === 'mx'
+    if (isModelOperator(account) && isRepair && isAuthService) {
       counts.repairs++
       if (found !== 'granted') differences.push({ ...details, found, expected: 'no lock-out' })
     }
@@ -194,26 +194,31 @@ t.test(`${CASES} calls with random rules match the decisions of the model`, asyn
     const token = { ...target, resource: { ...resource, name: 'auth', endpoint: 'Auth.Token' } }
     const admitted = isModelOperator(account)
       ? 'granted'
-      : judgeRulesByModel(source.rules, undefined, token)
+      : decideRulesByModel(source.rules, undefined, token)
     if (login !== admitted) differences.push({ ...details, login, admitted })
   }
   t.same(differences, [])
-  for (const [what, count] of Object.entries(counts)) t.ok(count > 1000, `${what}: ${count}`)
+  for (const [name, count] of Object.entries(counts)) t.ok(count > 1000, `${name}: ${count}`)
 })
 
 /** Documented decision on whether an account may access a resource of a service in a namespace. */
-function mayByModel(account: Account, namespace: string, what: string, service: string): boolean {
+function isAllowedByModel(
+  account: Account,
+  namespace: string,
+  name: string,
+  service: string,
+): boolean {
   const { issuer, scopes } = account
   if (scopes.includes('admin') && ['mx', namespace].includes(issuer)) {
-    return what !== 'operate' || issuer === 'mx'
+    return name !== 'operate' || issuer === 'mx'
   }
-  if (issuer !== namespace || what === 'administer' || what === 'operate') return false
+  if (issuer !== namespace || name === 'administer' || name === 'operate') return false
   const workloads = scopes.filter((scope) => scope.startsWith('workload:'))
-  if (what === 'view') return workloads.length === 0 || scopes.includes('service')
+  if (name === 'view') return workloads.length === 0 || scopes.includes('service')
   if (scopes.includes('service')) return true
-  if (what === 'share') return workloads.length > 0
+  if (name === 'share') return workloads.length > 0
   const names = workloads.map((scope) => scope.split('/')[1]!)
-  if (what === 'use') return names.includes(service)
+  if (name === 'use') return names.includes(service)
   return names.some((name) => `${service}.key`.startsWith(`${name}.`))
 }
 
@@ -236,19 +241,19 @@ t.test(`none of ${CASES} accounts acts beyond the namespace and the service of i
     const account = toAccount()
     if (account === undefined) continue
     const ctx = { account } as unknown as Context
-    const [namespace, what] = [pick(NAMESPACES), pick(Object.keys(sendRequest))]
+    const [namespace, name] = [pick(NAMESPACES), pick(Object.keys(sendRequest))]
     const service = pick(['shop', 'shop.eu', 'pay', 'shopping', 'eu'])
     let found = true
     try {
-      sendRequest[what]!(ctx, namespace, service)
+      sendRequest[name]!(ctx, namespace, service)
     } catch {
       found = false
     }
     counts[found ? 'allowed' : 'denied']++
-    const expected = mayByModel(account, namespace, what, service)
-    if (found !== expected) differences.push({ account, namespace, what, service, found, expected })
+    const expected = isAllowedByModel(account, namespace, name, service)
+    if (found !== expected) differences.push({ account, namespace, name, service, found, expected })
   }
   t.same(differences, [])
-  for (const [what, count] of Object.entries(counts)) t.ok(count > 1000, `${what}: ${count}`)
+  for (const [name, count] of Object.entries(counts)) t.ok(count > 1000, `${name}: ${count}`)
   t.end()
 })

@@ -7,15 +7,15 @@ import { createNodeListener } from '../../../../../core/listener/node/listener.t
 import type { SocketReceiver } from '../../../../../core/listener/websocket/session.ts'
 import { testServerSocket } from '../../../../contracts/server-socket.ts'
 import { openListener } from '../../../../fixtures/open-listener.ts'
-import { until } from '../../../../fixtures/raw-backend.ts'
+import { waitUntil } from '../../../../fixtures/raw-backend.ts'
 import { RawClient } from '../../../../fixtures/raw-client.ts'
-import { closeOf, connectWebSocket } from '../../../../fixtures/web-gateway.ts'
+import { connectWebSocket, getClose } from '../../../../fixtures/web-gateway.ts'
 
 testServerSocket({
   create: createNodeListener,
   name: 'node',
   clientClosed3000: ['3000'],
-  badText: '1007',
+  invalidText: '1007',
   pausesClients: true,
 })
 
@@ -40,7 +40,7 @@ t.test('messages sent before the handshake response are delivered', async (t) =>
   const messages: string[] = []
   const handle = async (x: Exchange) => {
     while (x.path !== '/') await new Promise(setImmediate)
-    for (let turn = 0; turn < 20; turn++) await new Promise(setImmediate)
+    for (let tick = 0; tick < 20; tick++) await new Promise(setImmediate)
     x.accept(keep(messages, []))
   }
   const { port } = await openListener(t, createNodeListener, handle)
@@ -50,7 +50,7 @@ t.test('messages sent before the handshake response are delivered', async (t) =>
   client.send(Buffer.concat([Buffer.from(HANDSHAKE), HELLO, HELLO.subarray(0, 7)]))
   client.send(HELLO.subarray(7))
   for (let i = 0; i < 50_000; i++) client.send(HELLO)
-  await until(() => messages.length === 50_002)
+  await waitUntil(() => messages.length === 50_002)
   t.ok(messages.every((message) => message === 'hello'))
 })
 
@@ -74,16 +74,16 @@ t.test('counts incomplete messages, and closes the largest beyond the budget', a
   const more = Buffer.from(frame).fill(0, 0, 1)
   for (const client of clients) {
     client.send(HANDSHAKE)
-    await client.until(({ text }) => text.includes('\r\n\r\n'))
+    await client.waitUntil(({ text }) => text.includes('\r\n\r\n'))
   }
   const [small, large] = clients
   small.send(Buffer.concat([frame, PING, more]))
-  await until(() => bodyMemory.usedBytes === 2 * frame.length)
+  await waitUntil(() => bodyMemory.usedBytes === 2 * frame.length)
   large.send(Buffer.concat([frame, more, more]))
-  await large.until(({ closed }) => closed)
+  await large.waitUntil(({ closed }) => closed)
   t.equal(bodyMemory.usedBytes, 2 * frame.length)
   small.send(Buffer.concat([END, ...new Array(100).fill(PING), HELLO]))
-  await until(() => messages.length === 2)
+  await waitUntil(() => messages.length === 2)
   t.equal(messages[0]!.length, 120_001)
   t.equal(bodyMemory.usedBytes, 0)
 })
@@ -96,9 +96,9 @@ t.test('an unmasked frame closes the WebSocket with 1002', async (t) => {
   })
   const client = new RawClient(port)
   client.send(HANDSHAKE)
-  await client.until(({ text }) => text.includes('\r\n\r\n'))
+  await client.waitUntil(({ text }) => text.includes('\r\n\r\n'))
   client.send(Buffer.from([0x82, 1, 1]))
-  await client.until(({ text }) => text.endsWith('\x88\x02\x03\xea'))
+  await client.waitUntil(({ text }) => text.endsWith('\x88\x02\x03\xea'))
   client.socket.end()
   await gateway.idle()
   t.strictSame([messages, ends], [[], ['1002 malformed frame']])
@@ -118,7 +118,7 @@ t.test('pings a silent client and ends it without a pong, but not a paused one',
     connectWebSocket(t, port, [], { autoPong: false }),
     connectWebSocket(t, port, [], { autoPong: false, path: '/held' }),
   ])
-  const end = closeOf(silent)
+  const end = getClose(silent)
   const pings = { answers: 0, silent: 0, paused: 0 }
   responses.on('ping', () => pings.answers++)
   silent.on('ping', () => pings.silent++)
@@ -140,5 +140,5 @@ t.test('pings a silent client and ends it without a pong, but not a paused one',
   t.equal(paused.readyState, paused.OPEN)
   responses.close()
   paused.terminate()
-  await until(() => gateway.inFlight <= 1)
+  await waitUntil(() => gateway.inFlight <= 1)
 })

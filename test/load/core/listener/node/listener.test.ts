@@ -14,11 +14,11 @@ t.test('OPTIONS * is served, and * with any other method is rejected with 400', 
   const { port, served } = await openListener(t, createNodeListener, (x) => x.reply(204))
   const client = new RawClient(port)
   client.send('OPTIONS * HTTP/1.1\r\nHost: a.test\r\n\r\n')
-  await client.until(({ text }) => text.includes('\r\n\r\n'))
+  await client.waitUntil(({ text }) => text.includes('\r\n\r\n'))
   t.match(client.text, /^HTTP\/1.1 204 /)
   t.equal(served[0]!.path, '*')
   client.send('GET * HTTP/1.1\r\nHost: a.test\r\n\r\n')
-  await client.until(({ text }) => text.includes('HTTP/1.1 400 '))
+  await client.waitUntil(({ text }) => text.includes('HTTP/1.1 400 '))
   client.destroy()
   for (const invalid of [
     'OPTIONS * HTTP/1.1\r\n\r\n',
@@ -26,7 +26,7 @@ t.test('OPTIONS * is served, and * with any other method is rejected with 400', 
   ]) {
     const other = new RawClient(port)
     other.send(invalid)
-    await other.until(({ text }) => text.includes('\r\n\r\n'))
+    await other.waitUntil(({ text }) => text.includes('\r\n\r\n'))
     t.match(other.text, /^HTTP\/1.1 400 /)
     other.destroy()
   }
@@ -41,7 +41,7 @@ t.test('a second close during the first one resolves', async (t) => {
   client.send(
     'GET / HTTP/1.1\r\nHost: a.test\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n',
   )
-  await client.until(({ text }) => text.includes('\r\n\r\n'))
+  await client.waitUntil(({ text }) => text.includes('\r\n\r\n'))
   const first = listener.close()
   // The response to the close frame, after which both ends close.
   client.send(Buffer.from([0x88, 0x80, 0, 0, 0, 0]))
@@ -107,7 +107,7 @@ t.test('sends an immediate response without 100 Continue', async (t) => {
   client.send(
     'POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 9\r\nExpect: 100-Continue\r\n\r\n',
   )
-  await client.until(({ text }) => text.endsWith('too long'))
+  await client.waitUntil(({ text }) => text.endsWith('too long'))
   client.destroy()
   t.match(client.text, /^HTTP\/1\.1 413 /)
 })

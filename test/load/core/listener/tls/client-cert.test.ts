@@ -14,7 +14,7 @@ import { createUwsListener } from '../../../../../core/listener/uws/listener.ts'
 import { createCertificate, createCertificateFolder } from '../../../../fixtures/certificates.ts'
 import { createAuthority } from '../../../../fixtures/client-authority.ts'
 import { openListener } from '../../../../fixtures/open-listener.ts'
-import { until } from '../../../../fixtures/raw-backend.ts'
+import { waitUntil } from '../../../../fixtures/raw-backend.ts'
 import type { Teardown } from '../../../../fixtures/teardown.ts'
 
 const root = createAuthority('root')
@@ -202,7 +202,7 @@ t.test(
       () => clientCa.reload(),
       /^TLS client CA file .*clients.pem contains no PEM certificate$/,
     )
-    await until(() => warnings.length > 0)
+    await waitUntil(() => warnings.length > 0)
     t.match(warnings[0], /contains no PEM certificate.*; the previous authorities stay in use$/)
     t.ok(await sendRequest(port, alice))
     const changed = new Promise<void>((resolve) => clientCa.onChange(resolve))

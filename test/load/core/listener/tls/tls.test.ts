@@ -22,7 +22,7 @@ import {
 } from '../../../../../core/listener/tls/tls.ts'
 import { createCertificate, createCertificateFolder } from '../../../../fixtures/certificates.ts'
 import { keepAlive } from '../../../../fixtures/keep-alive.ts'
-import { until } from '../../../../fixtures/raw-backend.ts'
+import { waitUntil } from '../../../../fixtures/raw-backend.ts'
 import { UNSERVABLE } from '../../../../fixtures/unservable-certificates.ts'
 
 const folder = createCertificateFolder(t)
@@ -47,7 +47,7 @@ t.test('uses the common name of a certificate without alternative names', (t) =>
 
 t.test('accepts a chain after the certificate, whose key must match the first one', (t) => {
   const leaf = createCertificate(['leaf.test'])
-  const issuer = createCertificate(['issuer.test'], { ownKey: true })
+  const issuer = createCertificate(['issuer.test'], { hasOwnKey: true })
   const chain = `a comment\n${leaf.cert}\n${issuer.cert}`
   const right = folder.write('chain', { cert: chain, key: leaf.key })
   t.equal(loadTls([right], noWarning(t)).pairs[0]!.cert, chain)
@@ -55,7 +55,7 @@ t.test('accepts a chain after the certificate, whose key must match the first on
   t.throws(() => loadTls([reversed]), {
     message: `TLS certificate ${reversed.certFile} must be the first in its file, before its chain`,
   })
-  const { key } = createCertificate(['other.test'], { ownKey: true })
+  const { key } = createCertificate(['other.test'], { hasOwnKey: true })
   const invalid = folder.write('wrong', { cert: chain, key })
   t.throws(() => loadTls([invalid]), {
     message: `TLS key ${invalid.keyFile} does not belong to certificate ${invalid.certFile}`,
@@ -130,12 +130,12 @@ t.test('the error for an unusable certificate or key is one line that names the 
       title,
     )
   }
-  const good = folder.write('good', { cert, key })
+  const validCertificate = folder.write('good', { cert, key })
   const missing = join(folder.path, 'missing.pem')
-  t.throws(() => loadTls([{ ...good, certFile: missing }]), {
+  t.throws(() => loadTls([{ ...validCertificate, certFile: missing }]), {
     message: /^TLS certificate file .*missing\.pem cannot be read: ENOENT[^\n]*$/,
   })
-  t.throws(() => loadTls([{ ...good, keyFile: folder.path }]), {
+  t.throws(() => loadTls([{ ...validCertificate, keyFile: folder.path }]), {
     message: /^TLS key file .* cannot be read: EISDIR[^\n]*$/,
   })
   t.throws(() => loadTls([]), /at least one certificate/)
@@ -183,7 +183,7 @@ t.test('a failed reload changes none of the certificates', (t) => {
   const { pairs } = source
   source.onChange(() => t.fail('no change must be reported'))
   folder.write('first', createCertificate(['new.test']))
-  writeFileSync(second.keyFile, createCertificate(['x.test'], { ownKey: true }).key)
+  writeFileSync(second.keyFile, createCertificate(['x.test'], { hasOwnKey: true }).key)
   t.throws(() => source.reload(), {
     message: `TLS key ${second.keyFile} does not belong to certificate ${second.certFile}`,
   })
@@ -263,10 +263,10 @@ t.test('watched certificate files', async (t) => {
   await t.test(
     'are reported while certificate and key do not match, and reloaded once they do',
     async (t) => {
-      const { cert, key } = createCertificate(['5.test'], { ownKey: true })
+      const { cert, key } = createCertificate(['5.test'], { hasOwnKey: true })
       warnings.length = 0
       writeFileSync(files.certFile, cert)
-      await until(() => warnings.length > 0)
+      await waitUntil(() => warnings.length > 0)
       t.match(
         warnings[0],
         /does not belong to certificate .*; the previous certificates stay in use$/,
@@ -282,17 +282,17 @@ t.test('watched certificate files', async (t) => {
     'are reported once as invalid, even if other files of the folder change',
     async (t) => {
       warnings.length = 0
-      const good = readFileSync(files.certFile)
+      const validCertificate = readFileSync(files.certFile)
       writeFileSync(files.certFile, 'junk')
       const log = join(watched.path, 'log')
       // Simulates a log in the same folder that receives the warning, and changes more often than the settle time.
       const writing = setInterval(() => appendFileSync(log, `${warnings.length}\n`), 5)
       t.teardown(() => clearInterval(writing))
-      await until(() => warnings.length > 0)
+      await waitUntil(() => warnings.length > 0)
       const { size } = statSync(log)
-      await until(() => statSync(log).size >= size + 40)
+      await waitUntil(() => statSync(log).size >= size + 40)
       t.equal(warnings.length, 1)
-      writeFileSync(files.certFile, good)
+      writeFileSync(files.certFile, validCertificate)
     },
   )
 
@@ -343,25 +343,25 @@ t.test('watched certificate files', async (t) => {
 
 t.test('temporary files of a pair are private and are deleted afterwards', (t) => {
   const [pair] = loadTls([folder.write('lent', createCertificate(['a.test']))], noWarning(t)).pairs
-  let lent = { certFile: '', keyFile: '' }
+  let currentFiles = { certFile: '', keyFile: '' }
   const result = withTlsFiles(pair!, (files) => {
-    lent = files
+    currentFiles = files
     t.equal(statSync(files.keyFile).mode & 0o777, 0o600)
     t.equal(statSync(dirname(files.keyFile)).mode & 0o777, 0o700)
     t.same(loadTls([files]).pairs[0]!.key, pair!.key)
     return 'result'
   })
   t.equal(result, 'result')
-  t.notOk(existsSync(dirname(lent.keyFile)))
+  t.notOk(existsSync(dirname(currentFiles.keyFile)))
   t.throws(
     () =>
       withTlsFiles(pair!, (files) => {
-        lent = files
+        currentFiles = files
         throw new Error('refused')
       }),
     /refused/,
   )
-  t.notOk(existsSync(dirname(lent.keyFile)))
+  t.notOk(existsSync(dirname(currentFiles.keyFile)))
   t.end()
 })
 

@@ -4,7 +4,7 @@ import { createUwsListener } from '../../../../../core/listener/uws/listener.ts'
 import type { SocketReceiver } from '../../../../../core/listener/websocket/session.ts'
 import { testServerSocket } from '../../../../contracts/server-socket.ts'
 import { openListener } from '../../../../fixtures/open-listener.ts'
-import { closeOf, connectWebSocket, rejectedWebSocket } from '../../../../fixtures/web-gateway.ts'
+import { connectWebSocket, getClose, rejectedWebSocket } from '../../../../fixtures/web-gateway.ts'
 
 const KIB = 1024
 const MIB = 1024 * KIB
@@ -17,7 +17,7 @@ testServerSocket({
   create: createUwsListener,
   name: 'uws',
   clientClosed3000: ['3000', '1005'],
-  badText: '1006',
+  invalidText: '1006',
   pausesClients: /^20\.51\./.test(version),
 })
 
@@ -40,7 +40,7 @@ t.test(
       { maxMessageBytes: 64 * KIB },
     )
     const client = await connectWebSocket(t, port)
-    const end = closeOf(client)
+    const end = getClose(client)
     client.send(Buffer.alloc(200 * KIB))
     t.equal(await end, '1006')
     await gateway.idle()

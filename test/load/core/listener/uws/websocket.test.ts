@@ -7,10 +7,10 @@ import { WebSocket } from 'ws'
 import { createUwsListener } from '../../../../../core/listener/uws/listener.ts'
 import { BackendWriter } from '../../../../../core/listener/websocket/backend-writer.ts'
 import { testTunnel } from '../../../../contracts/tunnel.ts'
-import { until } from '../../../../fixtures/raw-backend.ts'
+import { waitUntil } from '../../../../fixtures/raw-backend.ts'
 import {
-  closeOf,
   connectWebSocket,
+  getClose,
   nextMessage,
   openBackendServer,
   openWebGateway,
@@ -81,7 +81,7 @@ t.test('messages of every header length reach the backend unchanged and in order
   peer.pause()
   for (const { data, binary } of sent) client.send(data, { binary })
   // The gateway buffers at most 12 MiB, and the kernel part of the rest.
-  await Promise.race([until(() => client.bufferedAmount === 0), delay(1000)])
+  await Promise.race([waitUntil(() => client.bufferedAmount === 0), delay(1000)])
   peer.resume()
   await all
   for (const [i, { binary, data }] of sent.entries()) {
@@ -165,7 +165,7 @@ t.test('a text message that is not UTF-8 ends client and backend', async (t) => 
     const accepted = backend.accepted()
     const client = await connectWebSocket(t, port)
     const peer = await accepted
-    const ends = Promise.all([closeOf(client), closeOf(peer)])
+    const ends = Promise.all([getClose(client), getClose(peer)])
     if (from === 'client') client.send(bad, { binary: false })
     else peer.send(bad, { binary: false })
     t.strictSame(await ends, [clientEnd, backendEnd], `from the ${from}`)
@@ -179,7 +179,7 @@ t.test('a message far beyond the limit is not read and closes the backend with 1
   const { port } = await openWebGateway(t, createUwsListener, [backend.port], limit)
   const accepted = backend.accepted()
   const client = await connectWebSocket(t, port)
-  const ends = Promise.all([closeOf(client), closeOf(await accepted)])
+  const ends = Promise.all([getClose(client), getClose(await accepted)])
   client.send(Buffer.alloc(200 * KIB))
   t.strictSame(await ends, ['1006', '1009 message too long'])
 })
@@ -192,8 +192,8 @@ t.test('the close code of a slow client reaches the backend', async (t) => {
   const peer = await accepted
   client.pause()
   for (let i = 0; i < 400; i++) peer.send(Buffer.alloc(64 * KIB))
-  await until(() => peer.bufferedAmount > 0)
-  const end = closeOf(peer)
+  await waitUntil(() => peer.bufferedAmount > 0)
+  const end = getClose(peer)
   client.close(4001, 'enough')
   t.equal(await end, '4001 enough')
   client.terminate()

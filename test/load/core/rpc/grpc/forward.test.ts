@@ -26,13 +26,13 @@ import {
   collect,
   type Greeting,
   GrpcClient,
+  getStatus,
   openGrpcBackend,
   openRelay,
-  statusOf,
 } from '../../../../fixtures/grpc.ts'
 import { END_HEADERS, END_STREAM, FRAME, toBlock, toFrame } from '../../../../fixtures/http2-raw.ts'
 import { listen } from '../../../../fixtures/listen.ts'
-import { openRawBackend, until } from '../../../../fixtures/raw-backend.ts'
+import { openRawBackend, waitUntil } from '../../../../fixtures/raw-backend.ts'
 import {
   openRpcGateway,
   type RpcGateway,
@@ -43,7 +43,7 @@ import { makeNode, makeService } from '../../../../fixtures/services.ts'
 const { status: STATUS } = grpc
 const NAME = 'go.mx.api.helloworld'
 /** Limits of a pool with a reply timeout of 100 ms. */
-const HASTY = {
+const SHORT_TIMEOUTS = {
   timeouts: { connectMs: 5000, replyMs: 100, idleMs: 5000 },
   keepAliveMs: 1000,
   maxConnections: 10,
@@ -81,8 +81,8 @@ t.test('calls of every kind are forwarded to a gRPC backend', async (t) => {
     t.strictSame(head!.get('x-head'), ['first'])
     t.strictSame(head!.get('key-bin'), [Buffer.from([0, 255, 10])])
     t.strictSame(status.metadata.get('x-trailer'), ['last'])
-    await until(() => gateway.seen.at(-1)!.finished)
-    t.equal(gateway.seen.at(-1)?.rpcStatus, 0)
+    await waitUntil(() => gateway.exchanges.at(-1)!.finished)
+    t.equal(gateway.exchanges.at(-1)?.rpcStatus, 0)
   })
 
   t.test('errors preserve code, text and binary metadata', async (t) => {
@@ -141,7 +141,7 @@ for (const [description, fields, code] of [
       const call = client.call('Context', 'a', { metadata: new grpc.Metadata() })
       const connection = await backend.connection()
       connection.send(toFrame(FRAME.SETTINGS, 0, 0))
-      await connection.until(() => /\x01[\x04\x05]\0\0\0\x01/.test(connection.text))
+      await connection.waitUntil(() => /\x01[\x04\x05]\0\0\0\x01/.test(connection.text))
       const end = fields.length > 4 ? ['grpc-status', '0'] : []
       connection.send(
         toFrame(FRAME.HEADERS, END_STREAM | END_HEADERS, 1, toBlock([...fields, ...end])),
@@ -162,8 +162,8 @@ t.test('a cancelled call is cancelled at the backend', async (t) => {
   call.write({ name: 'Ann' })
   await once(call, 'data')
   call.cancel()
-  await until(() => backend.cancelled.includes('Chat'))
-  await until(() => gateway.gateway.inFlight === 0)
+  await waitUntil(() => backend.cancelled.includes('Chat'))
+  await waitUntil(() => gateway.gateway.inFlight === 0)
   const [node] = (await gateway.directory.find(NAME))!.nodes
   t.equal(node!.active, 0)
 })
@@ -178,8 +178,8 @@ t.test(
     await client.call('SayHello', 'a')
     const { status } = await client.call('Wait', 'a', { options: { deadline: Date.now() + 500 } })
     t.equal(status.code, STATUS.DEADLINE_EXCEEDED)
-    await until(() => backend.cancelled.includes('Wait'))
-    await until(() => gateway.gateway.inFlight === 0)
+    await waitUntil(() => backend.cancelled.includes('Wait'))
+    await waitUntil(() => gateway.gateway.inFlight === 0)
   },
 )
 
@@ -192,17 +192,17 @@ t.test('a slow reader pauses the backend, and memory stays bounded', async (t) =
   await once(call, 'data')
   call.pause()
   let before = -1
-  await until(() => {
-    const still = backend.sent === before
+  await waitUntil(() => {
+    const isStalled = backend.sent === before
     before = backend.sent
-    return still && before > 0
+    return isStalled && before > 0
   })
   t.ok(backend.sent < 200, `at most the flow control windows: ${backend.sent} messages of 100 kB`)
   const stopped = backend.sent
   call.resume()
-  await until(() => backend.sent > stopped + 100)
+  await waitUntil(() => backend.sent > stopped + 100)
   call.cancel()
-  await until(() => gateway.gateway.inFlight === 0)
+  await waitUntil(() => gateway.gateway.inFlight === 0)
 })
 
 t.test('unread responses beyond the memory limit are ended', async (t) => {
@@ -219,13 +219,13 @@ t.test('unread responses beyond the memory limit are ended', async (t) => {
     call.on('error', () => {})
     await once(call, 'data')
     call.pause()
-    await until(() => replyMemory.usedBytes === Math.min(count, 2) * STREAM_WINDOW_BYTES)
+    await waitUntil(() => replyMemory.usedBytes === Math.min(count, 2) * STREAM_WINDOW_BYTES)
   }
-  await until(() => gateway.gateway.inFlight === 2)
+  await waitUntil(() => gateway.gateway.inFlight === 2)
   const { status } = await new GrpcClient(t, gateway.port).call('SayHello', 'Ann')
   t.equal(status.code, STATUS.OK, 'another call succeeds')
-  for (const x of gateway.seen) x.giveUp(new GatewayError('', 503, 'end'))
-  await until(() => gateway.gateway.inFlight === 0)
+  for (const x of gateway.exchanges) x.giveUp(new GatewayError('', 503, 'end'))
+  await waitUntil(() => gateway.gateway.inFlight === 0)
   t.equal(replyMemory.usedBytes, 0, 'all memory is released')
 })
 
@@ -247,13 +247,13 @@ t.test(
       call.on('error', () => {})
       call.write({ name: 'x'.repeat(40_000) })
       calls.push(call)
-      await until(() => (gateway.seen[count]?.bytesIn ?? 0) > 40_000)
+      await waitUntil(() => (gateway.exchanges[count]?.bytesIn ?? 0) > 40_000)
     }
-    await until(() => bodyMemory.usedBytes <= 260_000)
+    await waitUntil(() => bodyMemory.usedBytes <= 260_000)
     t.ok(bodyMemory.usedBytes > 160_000, `copies count: ${bodyMemory.usedBytes} bytes`)
     t.equal(gateway.gateway.inFlight, 8, 'no call is ended')
     for (const call of calls) call.cancel()
-    await until(() => gateway.gateway.inFlight === 0)
+    await waitUntil(() => gateway.gateway.inFlight === 0)
     t.equal(bodyMemory.usedBytes, 0)
   },
 )
@@ -272,10 +272,10 @@ t.test('bytes of a paused body that the listener buffers count as buffered', asy
   upload.on('error', () => {})
   upload.write(Buffer.alloc(1_000_000))
   // The window of the stream, in addition to the bytes pending in the connection to the backend.
-  await until(() => bodyMemory.usedBytes > 200_000)
+  await waitUntil(() => bodyMemory.usedBytes > 200_000)
   t.ok(bodyMemory.usedBytes < 400_000, `${bodyMemory.usedBytes} bytes`)
   client.destroy()
-  await until(() => gateway.gateway.inFlight === 0)
+  await waitUntil(() => gateway.gateway.inFlight === 0)
   t.equal(bodyMemory.usedBytes, 0)
 })
 
@@ -291,7 +291,7 @@ t.test('calls are balanced between nodes and skip an unreachable one', async (t)
     backends.map(({ calls }) => calls.length),
     [5, 5],
   )
-  backends[0]!.die()
+  backends[0]!.kill()
   const codes = []
   for (let i = 0; i < 10; i++) codes.push((await client.call('SayHello', 'Ann')).status.code)
   t.strictSame(
@@ -313,8 +313,8 @@ t.test(
     const chat = client.stream('Chat')
     chat.write({ name: 'Ann' })
     const [reply] = await once(chat, 'data')
-    await until(() => backend.calls.length === 2)
-    const ended = statusOf(chat)
+    await waitUntil(() => backend.calls.length === 2)
+    const ended = getStatus(chat)
     relay.cut()
     t.equal((await pending).status.code, STATUS.UNAVAILABLE)
     t.strictSame(reply, { message: 'Hello Ann' })
@@ -370,12 +370,12 @@ t.test(
   async (t) => {
     const backend = await openGrpcBackend(t)
     const createHttp2Pool = (address: PoolAddress): Http2Pool =>
-      new Http2Pool({ ...address, ...HASTY, keepAliveMs: 10 * 60_000, maxAgeMs: 1 })
+      new Http2Pool({ ...address, ...SHORT_TIMEOUTS, keepAliveMs: 10 * 60_000, maxAgeMs: 1 })
     const gateway = await open(t, [backend.port], { upstream: { createHttp2Pool } })
     const client = new GrpcClient(t, gateway.port)
     t.equal((await client.call('SayHello', 'Bob')).status.code, STATUS.OK)
     const [node] = (await gateway.directory.find(NAME))!.nodes
-    await until(() => node!.http2!.size === 0)
+    await waitUntil(() => node!.http2!.size === 0)
   },
 )
 
@@ -470,7 +470,7 @@ t.test(
   async (t) => {
     const backend = await openGrpcBackend(t)
     const gateway = await open(t, [], {
-      upstream: { createHttp2Pool: (address) => new Http2Pool({ ...address, ...HASTY }) },
+      upstream: { createHttp2Pool: (address) => new Http2Pool({ ...address, ...SHORT_TIMEOUTS }) },
     })
     await gateway.registry.register!(
       makeService(NAME, [makeNode(`127.0.0.1:${backend.port}`, { protocol: 'grpc' })]),
@@ -479,7 +479,7 @@ t.test(
     const { status } = await client.call('Wait', 'a')
     t.equal(status.code, STATUS.DEADLINE_EXCEEDED)
     t.equal(status.details, 'the backend did not respond in time')
-    await until(() => backend.cancelled.includes('Wait'))
+    await waitUntil(() => backend.cancelled.includes('Wait'))
   },
 )
 
@@ -533,10 +533,10 @@ t.test('a retry on a TLS node uses the https scheme', async (t) => {
     rejected++
     stream.on('error', () => {}).close(constants.NGHTTP2_REFUSED_STREAM)
   })
-  const portOf = (server: { address: () => unknown }) => (server.address() as AddressInfo).port
+  const getPort = (server: { address: () => unknown }) => (server.address() as AddressInfo).port
   const nodes = [
-    makeNode(`127.0.0.1:${portOf(full)}`, { protocol: 'grpc' }),
-    makeNode(`localhost:${portOf(backend)}`, { protocol: 'grpcs' }),
+    makeNode(`127.0.0.1:${getPort(full)}`, { protocol: 'grpc' }),
+    makeNode(`localhost:${getPort(backend)}`, { protocol: 'grpcs' }),
   ]
   await gateway.registry.register!(makeService(NAME, nodes))
   const client = new GrpcClient(t, gateway.port)
@@ -640,21 +640,21 @@ t.test('calls are counted by their gRPC status, and each attempt is a span', asy
   const gateway = await open(t, [backend.port], { plugins: [tracing] })
   const client = new GrpcClient(t, gateway.port)
   await client.call('Context', 'a')
-  await until(() => events.length === 4)
+  await waitUntil(() => events.length === 4)
   t.strictSame(events.splice(0), ['server POST', 'client POST', 'client ends', 'server ends'])
   t.strictSame(backend.calls[0]!.metadata.get('traceparent'), [
     `00-${'a'.repeat(32)}-0000000000000002-01`,
   ])
-  t.equal(gateway.seen[0]!.upstream!.nodes[0]!.connections, 1)
+  t.equal(gateway.exchanges[0]!.upstream!.nodes[0]!.connections, 1)
 
   await client.call('Fail', `${STATUS.INTERNAL}`)
-  await until(() => events.length === 6)
+  await waitUntil(() => events.length === 6)
   t.strictSame(events.splice(0), [
     ...['server POST', 'client POST', 'client failed: 13', 'client ends'],
     ...['server failed: 13', 'server ends'],
   ])
   await client.call('Fail', `${STATUS.NOT_FOUND}`)
-  await until(() => events.length === 5)
+  await waitUntil(() => events.length === 5)
   t.notOk(events.includes('server failed: 5'), "the error is the client's fault")
   t.strictSame([...metrics.byClass.subarray(2, 6)], [1, 0, 1, 1])
 })

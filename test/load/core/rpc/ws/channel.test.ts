@@ -8,7 +8,7 @@ import { createUpstreamTls } from '../../../../../core/upstream/tls.ts'
 import { createCertificate } from '../../../../fixtures/certificates.ts'
 import { listen } from '../../../../fixtures/listen.ts'
 import { findClosedPort } from '../../../../fixtures/ports.ts'
-import { tick, until } from '../../../../fixtures/raw-backend.ts'
+import { tick, waitUntil } from '../../../../fixtures/raw-backend.ts'
 import { createTracker, RecordedCall } from '../../../../fixtures/rpc.ts'
 import { openRpcService } from '../../../../fixtures/rpc-service.ts'
 
@@ -28,7 +28,7 @@ function send(channel: Channel, fields: Partial<OutgoingCall> = {}): RecordedCal
 
 /** Resolves with the events of a call once it has the given number. */
 async function settle(call: RecordedCall, events = 1): Promise<string[]> {
-  await until(() => call.events.length >= events)
+  await waitUntil(() => call.events.length >= events)
   return call.events
 }
 
@@ -49,7 +49,7 @@ t.test('connects on the first call and sends all calls over one connection', asy
   t.notOk(channel.connected)
   const calls = Array.from({ length: 1000 }, (_, i) => send(channel, { body: String(i) }))
   t.equal(channel.pending, 1000)
-  await until(() => channel.pending === 0)
+  await waitUntil(() => channel.pending === 0)
   t.ok(channel.connected)
   for (const [i, { events }] of calls.entries()) t.strictSame(events, [`reply "" ${i}`])
   t.equal(service.sockets.length, 1)
@@ -87,7 +87,7 @@ t.test('masks frames with a key of zero', async (t) => {
   })
   const channel = openChannel(t, service.port)
   send(channel)
-  await until(() => received.length >= 70)
+  await waitUntil(() => received.length >= 70)
   t.ok(received.includes('helloworldHelloworld.Call{"name":"John"}'))
 })
 
@@ -101,7 +101,7 @@ t.test('a client stream may start before the connection is open', async (t) => {
   t.strictSame(await settle(call), ['credit'])
   t.equal(call.sendData('1'), true)
   call.endData()
-  await until(() => events[0]?.length === 2)
+  await waitUntil(() => events[0]?.length === 2)
   t.strictSame(events[0], ['data 1', 'end'])
   calls[0]!.sendData('2')
   calls[0]!.endData()
@@ -109,7 +109,7 @@ t.test('a client stream may start before the connection is open', async (t) => {
   const short = openChannel(t, service.port)
   const ended = send(short, { more: true, body: 'only' })
   ended.endData()
-  await until(() => calls.length === 2)
+  await waitUntil(() => calls.length === 2)
   t.equal(calls[1]!.more, false, 'the end was known before the call was sent')
 })
 
@@ -129,8 +129,8 @@ t.test('a failed connection fails the pending calls, and only a new call reconne
   const repeated = send(channel)
   t.strictSame(await settle(repeated), ['lost connect'])
   t.equal(connections, 2)
-  const refused = openChannel(t, await findClosedPort())
-  const call = send(refused)
+  const rejected = openChannel(t, await findClosedPort())
+  const call = send(rejected)
   await settle(call)
   t.match(call.lost, { kind: 'connect', detail: /ECONNREFUSED/ })
 })
@@ -181,17 +181,17 @@ t.test('a client stream that ends without a body is still a stream', async (t) =
   const channel = openChannel(t, service.port)
   const stream = { stream: true, more: true, body: '' }
   send(channel, stream).endData()
-  await until(() => events[0]?.length === 1)
+  await waitUntil(() => events[0]?.length === 1)
   t.ok(calls[0]!.more)
   t.strictSame(events[0], ['end'])
   const second = send(channel, stream)
   second.endData()
   t.throws(() => second.sendData('late'), /endData was already called/)
-  await until(() => events[1]?.length === 1)
+  await waitUntil(() => events[1]?.length === 1)
   t.strictSame(events[1], ['end'])
   const complete = send(channel, { ...stream, body: 'all' })
   complete.endData()
-  await until(() => calls.length === 3)
+  await waitUntil(() => calls.length === 3)
   t.strictSame([String(calls[2]!.more), events[2]], ['true', ['end']])
 })
 
@@ -219,7 +219,7 @@ t.test('rejects calls beyond maxCalls', async (t) => {
   const service = await openRpcService(t, dispatch)
   const channel = openChannel(t, service.port, { maxCalls: 2 })
   const calls = [send(channel), send(channel)]
-  await until(() => channel.connected)
+  await waitUntil(() => channel.connected)
   const full = send(channel)
   t.match(full.lost, { kind: 'full' })
   calls[0]!.cancel()
@@ -231,18 +231,18 @@ t.test('after GOAWAY new calls use a new connection, and calls in flight finish'
   const service = await openRpcService(t, dispatch)
   const channel = openChannel(t, service.port)
   const one = send(channel)
-  await until(() => calls.length === 1)
+  await waitUntil(() => calls.length === 1)
   service.connections[0]!.goAway()
   // The call crosses the GOAWAY in transit, so it is sent again once.
   const two = send(channel, { timeoutMs: 60_000 })
-  await until(() => calls.length === 2)
+  await waitUntil(() => calls.length === 2)
   t.equal(service.connections.length, 2)
   t.equal(channel.pending, 2)
   calls[1]!.reply('', 'new')
   t.strictSame(await settle(two), ['reply "" new'])
   calls[0]!.reply('', 'old')
   t.strictSame(await settle(one), ['reply "" old'])
-  await until(() => service.sockets[0]!.readyState === service.sockets[0]!.CLOSED)
+  await waitUntil(() => service.sockets[0]!.readyState === service.sockets[0]!.CLOSED)
   t.equal(calls.length, 2)
   t.equal(deadlines.size, 0)
 })
@@ -266,12 +266,12 @@ t.test('a lost connection fails its calls, and the next call reconnects', async 
   const service = await openRpcService(t, dispatch)
   const channel = openChannel(t, service.port)
   const one = send(channel)
-  await until(() => calls.length === 1)
+  await waitUntil(() => calls.length === 1)
   service.sockets[0]!.terminate()
   t.strictSame(await settle(one), ['lost closed'])
   t.notOk(channel.connected)
   const two = send(channel)
-  await until(() => calls.length === 2)
+  await waitUntil(() => calls.length === 2)
   calls[1]!.reply('', '')
   await settle(two)
   t.equal(service.sockets.length, 2)
@@ -283,7 +283,7 @@ t.test('pings a silent connection and closes it without a pong', async (t) => {
   let pings = 0
   const channel = openChannel(t, service.port, { pingAfterMs: 300 })
   const one = send(channel)
-  await until(() => calls.length === 1)
+  await waitUntil(() => calls.length === 1)
   service.sockets[0]!.on('ping', () => pings++)
   const start = performance.now()
   await settle(one)
@@ -300,7 +300,7 @@ t.test('a long response in transit keeps the connection open without a pong', as
   const service = await openRpcService(t, dispatch, { autoPong: false })
   const channel = openChannel(t, service.port, { pingAfterMs: 600 })
   const one = send(channel)
-  await until(() => calls.length === 1)
+  await waitUntil(() => calls.length === 1)
   const piece = Buffer.alloc(100, ' ')
   const pieces = 60
   // A message with a REPLY to stream 1, without metadata.
@@ -329,15 +329,15 @@ t.test(
     let pings = 0
     const channel = openChannel(t, service.port, { pingAfterMs: 150 })
     const one = send(channel)
-    await until(() => calls.length === 1)
+    await waitUntil(() => calls.length === 1)
     service.sockets[0]!.on('ping', () => pings++)
-    await until(() => pings >= 4)
+    await waitUntil(() => pings >= 4)
     t.strictSame(one.events, [])
     calls[0]!.reply('', '')
     await settle(one)
     const before = pings
     const start = performance.now()
-    await until(() => performance.now() - start > 500)
+    await waitUntil(() => performance.now() - start > 500)
     t.equal(pings, before)
     t.ok(channel.connected)
   },
@@ -351,13 +351,13 @@ t.test('a lost call can be sent again over another channel', async (t) => {
   const call = send(unreachable, { stream: true, timeoutMs: 60_000 })
   await settle(call)
   channel.call(call)
-  await until(() => calls.length === 1)
+  await waitUntil(() => calls.length === 1)
   calls[0]!.sendData('1')
   await settle(call, 2)
   service.sockets[0]!.terminate()
   await settle(call, 3)
   channel.call(call)
-  await until(() => calls.length === 2)
+  await waitUntil(() => calls.length === 2)
   calls[1]!.reply('', 'complete')
   t.strictSame(await settle(call, 4), [
     'lost connect',
@@ -373,7 +373,7 @@ t.test('drain closes the connection after the calls in flight', async (t) => {
   const service = await openRpcService(t, dispatch)
   const channel = openChannel(t, service.port)
   const [one, two] = [send(channel), send(channel)]
-  await until(() => calls.length === 2)
+  await waitUntil(() => calls.length === 2)
   channel.drain()
   const late = send(channel)
   t.match(late.lost, { kind: 'connect', detail: 'the channel was closed' })
@@ -382,11 +382,11 @@ t.test('drain closes the connection after the calls in flight', async (t) => {
   t.ok(channel.connected)
   two.cancel()
   t.notOk(channel.connected)
-  await until(() => service.sockets[0]!.readyState === service.sockets[0]!.CLOSED)
+  await waitUntil(() => service.sockets[0]!.readyState === service.sockets[0]!.CLOSED)
   const waiting = openChannel(t, service.port)
   const three = send(waiting)
   waiting.drain()
-  await until(() => calls.length === 3)
+  await waitUntil(() => calls.length === 3)
   calls[2]!.reply('', '')
   t.strictSame(
     await settle(three),
@@ -401,10 +401,10 @@ t.test('close fails the calls in flight and cancels them at the service', async 
   const service = await openRpcService(t, dispatch)
   const channel = openChannel(t, service.port)
   const one = send(channel, { timeoutMs: 60_000 })
-  await until(() => calls.length === 1)
+  await waitUntil(() => calls.length === 1)
   channel.close()
   t.match(one.lost, { kind: 'closed', detail: 'the channel was closed' })
-  await until(() => events[0]!.length > 0)
+  await waitUntil(() => events[0]!.length > 0)
   t.strictSame(events[0], ['cancel closed'])
   t.equal(channel.pending, 0)
   t.equal(deadlines.size, 0)
@@ -417,12 +417,12 @@ t.test('calls are balanced between several connections', async (t) => {
   const all = () => service.connections.filter(({ pending }) => pending > 0).length
   for (let i = 0; all() < 3; i++) {
     send(channel)
-    await until(() => calls.length > i)
+    await waitUntil(() => calls.length > i)
   }
   const before = service.connections.map(({ pending }) => pending)
   const served = calls.length
   for (let i = 0; i < 300; i++) send(channel)
-  await until(() => calls.length === served + 300)
+  await waitUntil(() => calls.length === served + 300)
   const more = service.connections.map(({ pending }, i) => pending - before[i]!)
   t.strictSame(more, [100, 100, 100])
   t.equal(service.sockets.length, 3)
@@ -435,11 +435,11 @@ t.test('a protocol violation on one connection does not affect the others', asyn
   const all = () => service.connections.filter(({ pending }) => pending > 0).length
   for (let i = 0; all() < 2; i++) {
     send(channel)
-    await until(() => calls.length > i)
+    await waitUntil(() => calls.length > i)
   }
   const pending = service.connections.map((connection) => connection.pending)
   service.sockets[0]!.send(Buffer.from('garbage instead of a frame'))
-  await until(() => service.connections[0]!.closed)
+  await waitUntil(() => service.connections[0]!.closed)
   t.equal(service.connections[1]!.pending, pending[1])
   t.equal(channel.pending, pending[1])
 })
@@ -462,12 +462,12 @@ t.test('a connection without calls does not keep the process alive', async (t) =
   const sockets = () =>
     process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length
   // Sockets of the previous tests are still closing.
-  await until(() => sockets() === 0)
+  await waitUntil(() => sockets() === 0)
   const { dispatch, calls } = createTracker()
   const service = await openRpcService(t, dispatch)
   const channel = openChannel(t, service.port)
   const one = send(channel)
-  await until(() => calls.length === 1)
+  await waitUntil(() => calls.length === 1)
   t.equal(sockets(), 2, 'at both ends')
   calls[0]!.reply('', '')
   await settle(one)
@@ -476,20 +476,20 @@ t.test('a connection without calls does not keep the process alive', async (t) =
   t.equal(sockets(), 2)
   two.cancel()
   t.equal(sockets(), 1)
-  const refused = send(channel, { service: 's'.repeat(70_000) })
-  t.equal(refused.error?.code, 400)
+  const rejected = send(channel, { service: 's'.repeat(70_000) })
+  t.equal(rejected.error?.code, 400)
   t.equal(sockets(), 1)
 })
 
 t.test('background calls do not keep the process alive', async (t) => {
   const sockets = () =>
     process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length
-  await until(() => sockets() === 0)
+  await waitUntil(() => sockets() === 0)
   const { dispatch, calls } = createTracker()
   const service = await openRpcService(t, dispatch)
   const channel = openChannel(t, service.port, { background: true })
   const call = send(channel)
-  await until(() => calls.length === 1)
+  await waitUntil(() => calls.length === 1)
   t.equal(sockets(), 1, "the service's socket only")
   calls[0]!.reply('', '')
   t.same(await settle(call), ['reply "" '])

@@ -6,7 +6,7 @@ import {
   SERVE_CODE,
   startRunning,
 } from '../../../../../fixtures/process-runtime.ts'
-import { until } from '../../../../../fixtures/raw-backend.ts'
+import { waitUntil } from '../../../../../fixtures/raw-backend.ts'
 
 t.test('logs 10 000 lines per second in order within 100 ms', async (t) => {
   const { runtime, warnings } = openProcessRuntime(t)
@@ -20,18 +20,18 @@ t.test('logs 10 000 lines per second in order within 100 ms', async (t) => {
   const stop = new AbortController()
   await runtime.apply(workload)
   const numbers: number[] = []
-  const lags: number[] = []
+  const delaysMs: number[] = []
   for await (const { text } of runtime.logs(workload, { follow: true, signal: stop.signal })) {
     if (text.startsWith('up')) continue
     const [number, timeMs] = text.split(' ')
     numbers.push(Number(number))
-    lags.push(Date.now() - Number(timeMs))
+    delaysMs.push(Date.now() - Number(timeMs))
     if (numbers.length === 20_000) stop.abort()
   }
   t.ok(numbers.every((number, index) => number === index))
-  lags.sort((a, b) => a - b)
-  t.ok(lags[lags.length >> 1]! <= 100, `median of ${lags[lags.length >> 1]} ms`)
-  t.comment(`p99 ${lags[Math.floor(lags.length * 0.99)]} ms`)
+  delaysMs.sort((a, b) => a - b)
+  t.ok(delaysMs[delaysMs.length >> 1]! <= 100, `median of ${delaysMs[delaysMs.length >> 1]} ms`)
+  t.comment(`p99 ${delaysMs[Math.floor(delaysMs.length * 0.99)]} ms`)
   t.notOk(warnings.some((warning) => warning.includes('throttled')))
 })
 
@@ -41,7 +41,7 @@ t.test('throttles an instance that floods its log', async (t) => {
     require('node:child_process').spawn('yes', { stdio: ['ignore', 'inherit', 'inherit'] })`
   const workload = makeWorkload(t, source)
   await startRunning(runtime, workload)
-  await until(() => warnings.some((warning) => warning.includes('output exceeds the log rate')))
+  await waitUntil(() => warnings.some((warning) => warning.includes('output exceeds the log rate')))
   const before = process.cpuUsage()
   let longestMs = 0
   for (let i = 0; i < 50; i++) {
