@@ -20,7 +20,11 @@ t.test('every flag of a command in README and docs exists', async (t) => {
     if (sharesServiceName) continue
     const names = [...Object.keys(flags), ...forms].join().match(/--?\w+/g) ?? []
     const ofSettings = settings === undefined ? [] : listSettings(settings)
-    flagsByCommand.set(name, [...GLOBAL, ...names, ...ofSettings.map((setting) => `--${setting.name}`)])
+    flagsByCommand.set(name, [
+      ...GLOBAL,
+      ...names,
+      ...ofSettings.map((setting) => `--${setting.name}`),
+    ])
   }
   const unknown = listGuides().flatMap((guide) =>
     [...readFileSync(join(ROOT, guide), 'utf8').matchAll(LINE)].flatMap(({ groups }) => {

@@ -10,16 +10,16 @@ const LOOP: Record<string, unknown> = {}
 LOOP['self'] = LOOP
 
 /** A value that throws on every access. */
-const SHUT = new Proxy(
+const REVOKED_PROXY = new Proxy(
   {},
   {
-    get: () => throwIt('get'),
-    has: () => throwIt('has'),
-    getPrototypeOf: () => throwIt('getPrototypeOf'),
+    get: () => throwValue('get'),
+    has: () => throwValue('has'),
+    getPrototypeOf: () => throwValue('getPrototypeOf'),
   },
 )
 
-function throwIt(thrown: unknown): never {
+function throwValue(thrown: unknown): never {
   throw thrown
 }
 
@@ -38,9 +38,9 @@ const THROWN: Record<string, unknown> = {
   text: 'password is hunter2',
   frozen: Object.freeze(new Error('hunter2')),
   record: { code: 404, message: 'hunter2' },
-  shut: SHUT,
+  shut: REVOKED_PROXY,
   'a circular detail': corrupt({ message: { value: LOOP } }),
-  'a detail that throws': corrupt({ message: { get: () => throwIt('hunter2') } }),
+  'a detail that throws': corrupt({ message: { get: () => throwValue('hunter2') } }),
   'a field of two lines': tooManyRequests('odd', 'hunter2', { headers: ['x-a', 'a\r\nb: c'] }),
 }
 
@@ -50,8 +50,8 @@ const RETURNED: Record<string, unknown> = {
   NaN: Number.NaN,
   circular: LOOP,
   'too deep': Array.from({ length: 100_000 }).reduce<unknown>((inner) => ({ inner }), {}),
-  shut: SHUT,
-  'JSON that throws': { toJSON: () => throwIt('hunter2') },
+  shut: REVOKED_PROXY,
+  'JSON that throws': { toJSON: () => throwValue('hunter2') },
 }
 
 const STREAMED: Record<string, unknown> = {
@@ -63,9 +63,9 @@ const STREAMED: Record<string, unknown> = {
   'a value that is none': [Symbol('s')],
 }
 
-const odd = createService(t, { name: 'odd' }).handle('Odd', {
-  throws: endpoint({ handle: (name) => throwIt(THROWN[name as string]) }),
-  rejects: endpoint({ handle: async (name) => throwIt(THROWN[name as string]) }),
+const service = createService(t, { name: 'odd' }).handle('Odd', {
+  throws: endpoint({ handle: (name) => throwValue(THROWN[name as string]) }),
+  rejects: endpoint({ handle: async (name) => throwValue(THROWN[name as string]) }),
   returns: endpoint({ handle: (name) => RETURNED[name as string] }),
   streams: endpoint({
     stream: 'server',
@@ -78,9 +78,9 @@ const odd = createService(t, { name: 'odd' }).handle('Odd', {
       throw THROWN[name as string]
     },
   }),
-  long: endpoint({ handle: () => throwIt(badRequest('odd', '\u{1f600}'.repeat(100_000))) }),
+  long: endpoint({ handle: () => throwValue(badRequest('odd', '\u{1f600}'.repeat(100_000))) }),
   strange: endpoint({
-    handle: async () => throwIt(conflict(10n as unknown as string, 'why')),
+    handle: async () => throwValue(conflict(10n as unknown as string, 'why')),
   }),
   never: endpoint({
     stream: 'server',
@@ -91,7 +91,7 @@ const odd = createService(t, { name: 'odd' }).handle('Odd', {
       }),
   }),
 })
-const address = await odd.start()
+const address = await service.start()
 const INTERNAL = { Id: 'odd', Code: 500, Detail: 'internal error', Status: 'Internal Server Error' }
 
 async function readAll(stream: CallStream<unknown, unknown>): Promise<unknown[]> {
@@ -100,9 +100,9 @@ async function readAll(stream: CallStream<unknown, unknown>): Promise<unknown[]>
   return all
 }
 
-for (const [way, options] of Object.entries({
+for (const [variant, options] of Object.entries({
   'over a socket': { address },
-  'in process': { services: [odd], inProcess: true },
+  'in process': { services: [service], inProcess: true },
 })) {
   const client = openClient(t, { ...options, retries: 0 })
   const toError = async (answer: Promise<unknown>) => {
@@ -113,7 +113,7 @@ for (const [way, options] of Object.entries({
     }
   }
 
-  t.test(`${way}: any thrown value returns 500 without details`, async (t) => {
+  t.test(`${variant}: any thrown value returns 500 without details`, async (t) => {
     for (const name of Object.keys(THROWN)) {
       t.strictSame(await toError(client.call('odd', 'Odd.Throws', name)), INTERNAL, name)
       t.strictSame(await toError(client.call('odd', 'Odd.Rejects', name)), INTERNAL, name)
@@ -123,7 +123,7 @@ for (const [way, options] of Object.entries({
     }
   })
 
-  t.test(`${way}: a result that is not a message, or not a stream, returns 500`, async (t) => {
+  t.test(`${variant}: a result that is not a message, or not a stream, returns 500`, async (t) => {
     for (const name of Object.keys(RETURNED))
       t.strictSame(await toError(client.call('odd', 'Odd.Returns', name)), INTERNAL, name)
     for (const name of Object.keys(STREAMED)) {
@@ -132,17 +132,20 @@ for (const [way, options] of Object.entries({
     }
   })
 
-  t.test(`${way}: a typed error may have a long detail, and its id becomes a string`, async (t) => {
-    const long = await toError(client.call('odd', 'Odd.Long'))
-    t.match(long, { Id: 'odd', Code: 400, Detail: /^(?:\u{1f600})+$/u })
-    t.match(await toError(client.call('odd', 'Odd.Strange')), {
-      Id: '10',
-      Code: 409,
-      Detail: 'why',
-    })
-  })
+  t.test(
+    `${variant}: a typed error may have a long detail, and its id becomes a string`,
+    async (t) => {
+      const long = await toError(client.call('odd', 'Odd.Long'))
+      t.match(long, { Id: 'odd', Code: 400, Detail: /^(?:\u{1f600})+$/u })
+      t.match(await toError(client.call('odd', 'Odd.Strange')), {
+        Id: '10',
+        Code: 409,
+        Detail: 'why',
+      })
+    },
+  )
 
-  t.test(`${way}: canceling a stream does not wait for its return()`, async (t) => {
+  t.test(`${variant}: canceling a stream does not wait for its return()`, async (t) => {
     for await (const value of client.stream('odd', 'Odd.Never', {})) {
       t.equal(value, 1)
       break
@@ -152,5 +155,5 @@ for (const [way, options] of Object.entries({
 }
 
 t.test('stopping the service does not wait for hanging calls', async () => {
-  await odd.stop({ timeoutMs: 3_600_000 })
+  await service.stop({ timeoutMs: 3_600_000 })
 })

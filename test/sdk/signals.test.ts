@@ -6,8 +6,8 @@ import { toNodeArgs } from '../fixtures/programs.ts'
 const PROGRAM = new URL('../fixtures/handles-signals.ts', import.meta.url)
 
 /** Starts a process whose components stop in the listed ways. */
-function start(t: Test, ...ways: string[]) {
-  const child = spawn(process.execPath, toNodeArgs(PROGRAM, ...ways), {
+function start(t: Test, ...reactions: string[]) {
+  const child = spawn(process.execPath, toNodeArgs(PROGRAM, ...reactions), {
     stdio: ['ignore', 'ignore', 'pipe'],
   })
   t.teardown(() => child.kill('SIGKILL'))
@@ -64,11 +64,11 @@ t.test('a failed graceful shutdown exits with status 1 and the reason', async (t
   t.match(output, /"way":"fast"[^\n]*stopped/)
 })
 
-for (const way of ['throw', 'reject']) {
+for (const failure of ['throw', 'reject']) {
   t.test(
-    `an uncaught exception (${way}) is logged on one line, and the process exits with status 1`,
+    `an uncaught exception (${failure}) is logged on one line, and the process exits with status 1`,
     async (t) => {
-      const { code, output } = await start(t, way, 'fast').ended
+      const { code, output } = await start(t, failure, 'fast').ended
       t.equal(code, 1)
       const lines = output.trimEnd().split('\n')
       const entries = lines.map((line) => JSON.parse(line) as Record<string, unknown>)

@@ -87,8 +87,8 @@ t.test(
     const member = await as('jane')
     const crossNamespace = await as('joe', 'acme')
     const stranger = openClient(t, { proxy, retries: 0 })
-    for (const [who, name, request = {}] of ENDPOINTS) {
-      const isOpen = who === 'anybody'
+    for (const [caller, name, request = {}] of ENDPOINTS) {
+      const isOpen = caller === 'anybody'
       t.equal(
         await sendRequest(stranger, name, request),
         isOpen ? 'served' : '401 An account is required',
@@ -102,7 +102,7 @@ t.test(
       )
       const missing = ADMIN_ONLY.test(name) ? 'admin' : 'service'
       const rejected =
-        who === 'admin'
+        caller === 'admin'
           ? `401 Permission denied: ${name} requires the scope ${missing} in namespace mx`
           : 'served'
       t.equal(await sendRequest(member, name, request), rejected, `${name}, a member`)

@@ -7,7 +7,7 @@ import { startServerProcess } from '../fixtures/server-process.ts'
 import { makeTempFolder } from '../fixtures/temp-folder.ts'
 
 const EVERYTHING = { type: '*', name: '*', endpoint: '*' }
-const PATIENCE_MS = 10_000
+const WAIT_MS = 10_000
 /** Rule that allows anonymous logins (point 5). */
 const LOGIN = {
   id: 'login',
@@ -27,7 +27,7 @@ async function waitFor(code: number, call: () => ReturnType<AuthEndpoint>): Prom
     const received = (await call()).code
     const tookMs = performance.now() - startedMs
     if (received === code) return tookMs
-    if (tookMs > PATIENCE_MS) throw new Error(`still ${received}, wanted ${code}`)
+    if (tookMs > WAIT_MS) throw new Error(`still ${received}, wanted ${code}`)
   }
 }
 

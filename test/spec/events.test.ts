@@ -6,7 +6,7 @@ import { waitUntil } from '../fixtures/raw-backend.ts'
 import { openRpcGateway } from '../fixtures/rpc-gateway.ts'
 import { createService } from '../fixtures/sdk-services.ts'
 
-interface Got {
+interface Received {
   readonly event: { readonly id: string; readonly name: string; readonly data: string }
   readonly topic: readonly [string, boolean]
   readonly source: readonly [string, boolean]
@@ -20,13 +20,13 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
         listener,
         flags: ['--handler=event'],
       })
-      const received: Got[] = []
+      const received: Received[] = []
       const service = createService(t, { name: 'billing', broker }).subscribe(
         'go.mx.api.orders',
         (event, ctx) => {
           const topic = metadata.get(ctx, 'Mx-Topic')
           const source = metadata.get(ctx, 'X-Source')
-          received.push({ event: event as Got['event'], topic, source })
+          received.push({ event: event as Received['event'], topic, source })
         },
       )
       await service.start()

@@ -230,11 +230,14 @@ t.test('The handler is chosen by flag --handler=<name> or MX_API_HANDLER=<name>.
     t.equal(await mx.ended, 0)
     return responses
   }
-  const asProxy = [200, 'GET /site/hello ', 404]
-  const asRpc = [200, '{"message":"Hello x"}']
-  t.strictSame((await sendRequest(['--handler=proxy'], {})).slice(0, 3), asProxy)
-  t.strictSame((await sendRequest([], { MX_API_HANDLER: 'proxy' })).slice(0, 3), asProxy)
-  t.strictSame((await sendRequest([], { MX_HANDLER: 'proxy' })).slice(0, 3), asProxy)
-  t.strictSame((await sendRequest(['--handler=rpc'], { MX_API_HANDLER: 'proxy' })).slice(2), asRpc)
-  t.strictSame((await sendRequest([], {})).slice(2), asRpc, 'the default handler')
+  const proxyResult = [200, 'GET /site/hello ', 404]
+  const rpcResult = [200, '{"message":"Hello x"}']
+  t.strictSame((await sendRequest(['--handler=proxy'], {})).slice(0, 3), proxyResult)
+  t.strictSame((await sendRequest([], { MX_API_HANDLER: 'proxy' })).slice(0, 3), proxyResult)
+  t.strictSame((await sendRequest([], { MX_HANDLER: 'proxy' })).slice(0, 3), proxyResult)
+  t.strictSame(
+    (await sendRequest(['--handler=rpc'], { MX_API_HANDLER: 'proxy' })).slice(2),
+    rpcResult,
+  )
+  t.strictSame((await sendRequest([], {})).slice(2), rpcResult, 'the default handler')
 })

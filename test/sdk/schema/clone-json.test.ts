@@ -59,7 +59,7 @@ t.test('values that need JSON serialization are not cloned', async (t) => {
   let deep: unknown = 1
   for (let i = 0; i < 64; i++) deep = [deep]
   t.not(cloneJson(deep), NOT_CLONEABLE)
-  const odd = [
+  const unclonable = [
     1n,
     new Date(0),
     new Map(),
@@ -74,7 +74,7 @@ t.test('values that need JSON serialization are not cloned', async (t) => {
     { toJSON: () => 1 },
     Object.assign([], { toJSON: () => 1 }),
   ]
-  for (const value of odd) {
+  for (const value of unclonable) {
     t.equal(cloneJson(value), NOT_CLONEABLE)
     t.equal(cloneJson({ a: [value] }), NOT_CLONEABLE)
   }

@@ -105,11 +105,11 @@ t.test('a list or map of objects has the fields of its items', async (t) => {
 })
 
 t.test('an intersection has the fields of all parts', async (t) => {
-  const both = Type.Intersect([
+  const intersection = Type.Intersect([
     Type.Object({ a: Type.String() }),
     Type.Object({ b: Type.Integer() }),
   ])
-  t.strictSame(listTypes(both), { a: 'string', b: 'int64' })
+  t.strictSame(listTypes(intersection), { a: 'string', b: 'int64' })
 })
 
 t.test('recursion is limited in depth and size', async (t) => {

@@ -421,9 +421,9 @@ t.test('an error within a stream ends it and closes the handler', async (t) => {
   const typed = await serve(dispatcher, 'Helloworld.Typed', { stream: true })
   t.strictSame(typed.items, [1])
   t.match(typed.error?.toBody(), { Code: 409, Detail: 'enough' })
-  const misfit = await serve(dispatcher, 'Helloworld.Misfit', { stream: true })
-  t.strictSame(misfit.items, [{ message: 'a' }])
-  t.equal(misfit.error?.code, 500)
+  const mismatched = await serve(dispatcher, 'Helloworld.Misfit', { stream: true })
+  t.strictSame(mismatched.items, [{ message: 'a' }])
+  t.equal(mismatched.error?.code, 500)
   t.equal(closed, 1)
   const none = await serve(dispatcher, 'Helloworld.None', { stream: true })
   t.equal(none.error?.code, 500)
@@ -431,13 +431,13 @@ t.test('an error within a stream ends it and closes the handler', async (t) => {
 })
 
 t.test('a slow reader pauses the handler at the window size', async (t) => {
-  let made = 0
+  let createdCount = 0
   const { dispatcher } = create({
     flood: endpoint({
       stream: 'server',
       *handle() {
         for (;;) {
-          made++
+          createdCount++
           yield 'x'.repeat(10_000)
         }
       },
@@ -445,13 +445,13 @@ t.test('a slow reader pauses the handler at the window size', async (t) => {
   })
   const incoming = begin(dispatcher, 'Helloworld.Flood', { stream: true })
   await setImmediate()
-  const first = made
+  const first = createdCount
   t.ok(first > 20 && first < 30, `${first} messages of 10 kB for a window of 256 KiB`)
   await setImmediate()
-  t.equal(made, first)
+  t.equal(createdCount, first)
   incoming.read()
   await setImmediate()
-  t.ok(made > first + 20 && made < first + 30)
+  t.ok(createdCount > first + 20 && createdCount < first + 30)
   incoming.cancel()
 })
 

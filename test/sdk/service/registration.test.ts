@@ -13,13 +13,13 @@ import { makeService } from '../../fixtures/services.ts'
 const entry = makeService('greeter', ['127.0.0.1:9001'])
 
 /** Opens a memory registry with a clock that the test sets. */
-function open(t: Test): { registry: Registry; turn: (ms: number) => void } {
+function open(t: Test): { registry: Registry; advanceTo: (ms: number) => void } {
   let now = 0
   const registry = createMemoryRegistry({ nowMs: () => now })
   t.teardown(() => registry.close?.())
   return {
     registry,
-    turn: (ms) => {
+    advanceTo: (ms) => {
       now += ms
     },
   }
@@ -29,19 +29,19 @@ const listNodes = async (registry: Registry): Promise<number> =>
   (await registry.getService('greeter')).flatMap(({ nodes }) => nodes).length
 
 t.test('a registration expires after a TTL of 90 seconds without renewal', async (t) => {
-  const { registry, turn } = open(t)
+  const { registry, advanceTo } = open(t)
   const { log } = createQuietLog()
   const registration = await register({ registry, entry, log })
   t.equal(await listNodes(registry), 1)
-  turn(89_999)
+  advanceTo(89_999)
   t.equal(await listNodes(registry), 1)
-  turn(1)
+  advanceTo(1)
   t.equal(await listNodes(registry), 0)
   await registration.end()
 })
 
 t.test('a heartbeat restarts the TTL', async (t) => {
-  const { registry, turn } = open(t)
+  const { registry, advanceTo } = open(t)
   const { log } = createQuietLog()
   let notifications = 0
   const counting: Registry = {
@@ -53,7 +53,7 @@ t.test('a heartbeat restarts the TTL', async (t) => {
   }
   const registration = await register({ registry: counting, entry, log, intervalMs: 5 })
   for (let beat = 0; beat < 3; beat++) {
-    turn(60_000)
+    advanceTo(60_000)
     const before = notifications
     await waitUntil(() => notifications > before)
     t.equal(await listNodes(registry), 1)
@@ -92,14 +92,14 @@ t.test('a rejected or late registration leaves nothing registered', async (t) =>
   await waitUntil(() => (registry.getService('greeter') as readonly unknown[]).length === 0)
 
   let attempts = 0
-  const refusing: Registry = {
+  const rejecting: Registry = {
     ...registry,
     async register(service) {
       await registry.register!(service)
       throw ++attempts === 1 ? new Error('gone') : new TypeError('not you')
     },
   }
-  await t.rejects(register({ ...options, registry: refusing }), failure)
+  await t.rejects(register({ ...options, registry: rejecting }), failure)
   t.equal(await listNodes(registry), 0, 'deregistered despite the error')
 })
 

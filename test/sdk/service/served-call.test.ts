@@ -13,7 +13,7 @@ function serve(definition: EndpointDefinition, parts: CallParts = {}) {
   const incoming = new TestCall('A.B', parts)
   const codes: number[] = []
   const lines: string[] = []
-  const keeper = {
+  const recorder = {
     log: {
       debug: () => {},
       info: () => {},
@@ -25,7 +25,7 @@ function serve(definition: EndpointDefinition, parts: CallParts = {}) {
   const served = new ServedCall(
     incoming,
     new ServedEndpoint('greeter', 'A.B', definition),
-    keeper,
+    recorder,
     performance.now(),
   )
   served.serve()
@@ -120,15 +120,15 @@ t.test('a message over the size limit in a stream fails with 500', async (t) => 
   }
   const codes: number[] = []
   const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
-  const keeper = { log, onSettled: (_: ServedCall, code: number) => void codes.push(code) }
-  new ServedCall(incoming, new ServedEndpoint('greeter', 'A.B', stream), keeper, 0).serve()
+  const recorder = { log, onSettled: (_: ServedCall, code: number) => void codes.push(code) }
+  new ServedCall(incoming, new ServedEndpoint('greeter', 'A.B', stream), recorder, 0).serve()
   await incoming.done
   t.equal(incoming.error?.code, 500)
   t.strictSame(codes, [500])
 })
 
 t.test('an error of return() after a cancellation is ignored', async (t) => {
-  const stubborn = {
+  const nonSettling = {
     [Symbol.iterator]: () => ({
       next: () => ({ done: false, value: 'x'.repeat(300_000) }),
       return() {
@@ -137,7 +137,7 @@ t.test('an error of return() after a cancellation is ignored', async (t) => {
     }),
   }
   const { incoming, codes } = serve(
-    endpoint({ stream: 'server', handle: () => stubborn as Iterable<string> }),
+    endpoint({ stream: 'server', handle: () => nonSettling as Iterable<string> }),
     { stream: true },
   )
   await new Promise(setImmediate)
@@ -193,7 +193,7 @@ t.test('a log that throws affects neither the call nor the process', async (t) =
     throw new Error('disk full')
   }
   const codes: number[] = []
-  const keeper = {
+  const recorder = {
     log: { debug: fail, info: fail, warn: fail, error: fail },
     onSettled: (_: ServedCall, code: number) => void codes.push(code),
   }
@@ -203,14 +203,14 @@ t.test('a log that throws affects neither the call nor the process', async (t) =
     },
   })
   const incoming = new TestCall('A.B')
-  new ServedCall(incoming, new ServedEndpoint('greeter', 'A.B', throwing), keeper, 0).serve()
+  new ServedCall(incoming, new ServedEndpoint('greeter', 'A.B', throwing), recorder, 0).serve()
   await incoming.done
   t.equal(incoming.error?.code, 500)
   t.strictSame(codes, [500])
 })
 
 t.test('a result with an unreadable `then` fails with 500', async (t) => {
-  const odd = new Proxy(
+  const throwingProxy = new Proxy(
     {},
     {
       get() {
@@ -218,7 +218,7 @@ t.test('a result with an unreadable `then` fails with 500', async (t) => {
       },
     },
   )
-  const { incoming, codes, lines } = serve(endpoint({ handle: () => odd }))
+  const { incoming, codes, lines } = serve(endpoint({ handle: () => throwingProxy }))
   await incoming.done
   t.strictSame([incoming.error?.code, codes, lines], [500, [500], ['handler failed']])
 })

@@ -8,17 +8,17 @@ import { createService, openRegistry } from '../../fixtures/sdk-services.ts'
 
 async function open(t: Test, options: StoreOptions = { table: 'things' }) {
   const platform = await openPlatformStore(t)
-  return { ...platform, things: createStore(platform.client, options) }
+  return { ...platform, table: createStore(platform.client, options) }
 }
 
 t.test('a written record is read with version, expiry and metadata', async (t) => {
-  const { things } = await open(t)
-  const version = await things.write(
+  const { table } = await open(t)
+  const version = await table.write(
     'a',
     { name: 'Ann' },
     { expirySeconds: 60, metadata: { b: 'c' } },
   )
-  const [record, ...others] = await things.read('a')
+  const [record, ...others] = await table.read('a')
   t.strictSame(others, [])
   t.match(record, {
     key: 'a',
@@ -27,15 +27,15 @@ t.test('a written record is read with version, expiry and metadata', async (t) =
     metadata: { b: { type: 'string', value: 'c' } },
   })
   t.strictSame(record!.json(), { name: 'Ann' })
-  t.equal(await things.delete('a'), undefined)
-  await t.rejects(things.read('a'), { name: 'ServiceError', code: 404 })
+  t.equal(await table.delete('a'), undefined)
+  await t.rejects(table.read('a'), { name: 'ServiceError', code: 404 })
 })
 
 t.test('reads select by prefix, suffix and range across pages', async (t) => {
-  const { things } = await open(t)
+  const { table } = await open(t)
   const keys = Array.from({ length: 2100 }, (_, i) => `k${String(i).padStart(4, '0')}`)
-  await Promise.all([...keys, 'other'].map((key) => things.write(key, key)))
-  const read = async (options: object) => (await things.read('', options)).map(({ key }) => key)
+  await Promise.all([...keys, 'other'].map((key) => table.write(key, key)))
+  const read = async (options: object) => (await table.read('', options)).map(({ key }) => key)
   t.strictSame(await read({ prefix: 'k' }), keys)
   t.strictSame(await read({ prefix: 'k', order: 'desc' }), keys.toReversed())
   t.strictSame(await read({ prefix: 'k', offset: 5, limit: 1500 }), keys.slice(5, 1505))
@@ -45,24 +45,24 @@ t.test('reads select by prefix, suffix and range across pages', async (t) => {
     keys.filter((key) => /^k0.*99$/.test(key)),
   )
   t.strictSame(await read({ from: 'k0002', to: 'k0004' }), ['k0002', 'k0003'])
-  const byFlag = await things.read('oth', { prefix: true })
+  const byFlag = await table.read('oth', { prefix: true })
   t.strictSame(
     byFlag.map(({ key }) => key),
     ['other'],
   )
   t.strictSame(await read({ prefix: 'nothing' }), [])
-  t.strictSame(await things.list(), [...keys, 'other'])
-  t.strictSame(await things.list({ prefix: 'k', limit: 2, order: 'desc' }), ['k2099', 'k2098'])
+  t.strictSame(await table.list(), [...keys, 'other'])
+  t.strictSame(await table.list({ prefix: 'k', limit: 2, order: 'desc' }), ['k2099', 'k2098'])
 })
 
 t.test('only malformed writes of a tick are rejected', async (t) => {
-  const { things } = await open(t)
-  const [one, invalid, long, two, again] = await Promise.allSettled([
-    things.write('a', '1'),
-    things.write('', 'x'),
-    things.write('c', Buffer.alloc(1024 * 1024 + 1)),
-    things.write('b', '2'),
-    things.write('a', '3'),
+  const { table } = await open(t)
+  const [one, invalid, long, two, repeated] = await Promise.allSettled([
+    table.write('a', '1'),
+    table.write('', 'x'),
+    table.write('c', Buffer.alloc(1024 * 1024 + 1)),
+    table.write('b', '2'),
+    table.write('a', '3'),
   ])
   t.match(long, {
     status: 'rejected',
@@ -72,27 +72,27 @@ t.test('only malformed writes of a tick are rejected', async (t) => {
     status: 'rejected',
     reason: { code: 400, message: /request\.record\.key must/ },
   })
-  const [a, b] = await things.read('', { from: 'a' })
+  const [a, b] = await table.read('', { from: 'a' })
   t.match(
-    [one, two, again],
+    [one, two, repeated],
     [{ status: 'fulfilled' }, { value: b!.version }, { value: a!.version }],
   )
   t.equal(a!.text(), '3', 'the last write of a key is stored')
 })
 
 t.test('operations of one tick take effect in order', async (t) => {
-  const { things } = await open(t)
+  const { table } = await open(t)
   await Promise.all([
-    things.write('a', '1'),
-    things.delete('a'),
-    things.write('b', '1'),
-    things.write('b', '2', { expirySeconds: 60 }),
-    things.write('c', '1', { expirySeconds: 60 }),
-    things.write('c', '2'),
-    things.delete('d'),
-    things.write('d', '1'),
+    table.write('a', '1'),
+    table.delete('a'),
+    table.write('b', '1'),
+    table.write('b', '2', { expirySeconds: 60 }),
+    table.write('c', '1', { expirySeconds: 60 }),
+    table.write('c', '2'),
+    table.delete('d'),
+    table.write('d', '1'),
   ])
-  const result = await things.read('', { from: 'a' })
+  const result = await table.read('', { from: 'a' })
   t.same(
     result.map((record) => [record.key, record.text(), record.expirySeconds]),
     [
@@ -115,11 +115,11 @@ t.test('writes made before the client is closed in the same tick complete', asyn
 })
 
 t.test('a failed version condition returns 409', async (t) => {
-  const { things } = await open(t)
-  const version = await things.write('a', '1', { version: 0 })
-  await t.rejects(things.write('a', '2', { version: 0 }), { code: 409 })
-  await t.rejects(things.delete('a', { version: version + 1 }), { code: 409 })
-  await things.delete('a', { version })
+  const { table } = await open(t)
+  const version = await table.write('a', '1', { version: 0 })
+  await t.rejects(table.write('a', '2', { version: 0 }), { code: 409 })
+  await t.rejects(table.delete('a', { version: version + 1 }), { code: 409 })
+  await table.delete('a', { version })
 })
 
 t.test('a service uses a table of its name in the database of the namespace', async (t) => {
@@ -147,17 +147,17 @@ t.test('a service uses a table of its name in the database of the namespace', as
 })
 
 t.test('watch yields changes until the loop ends', async (t) => {
-  const { things, store } = await open(t)
+  const { table, store } = await open(t)
   const seen: StoreEvent[] = []
   const watching = (async () => {
-    for await (const event of things.watch({ prefix: 'a' })) {
+    for await (const event of table.watch({ prefix: 'a' })) {
       seen.push(event)
       if (event.action === 'delete') return
     }
   })()
-  while (seen.length === 0) await things.write('a', 'x')
-  await things.write('b', 'x')
-  await things.delete('a')
+  while (seen.length === 0) await table.write('a', 'x')
+  await table.write('b', 'x')
+  await table.delete('a')
   await watching
   t.match(seen[0], { action: 'write', key: 'a' })
   t.equal(seen[0]!.record!.text(), 'x')
@@ -167,14 +167,14 @@ t.test('watch yields changes until the loop ends', async (t) => {
 })
 
 t.test('stopping the store ends a watch with 503', async (t) => {
-  const { things, close } = await open(t)
-  const watch = things.watch()
+  const { table, close } = await open(t)
+  const watch = table.watch()
   const first = watch.next()
   let isSeen = false
   void first.then(() => {
     isSeen = true
   })
-  while (!isSeen) await things.write('a', 'x')
+  while (!isSeen) await table.write('a', 'x')
   const loop = (async () => {
     for await (const { key } of watch) t.equal(key, 'a')
   })()
@@ -184,14 +184,14 @@ t.test('stopping the store ends a watch with 503', async (t) => {
 })
 
 t.test('closing the client ends a watch', async (t) => {
-  const { things, client } = await open(t)
-  const watch = things.watch()
+  const { table, client } = await open(t)
+  const watch = table.watch()
   const first = watch.next()
   let isSeen = false
   void first.then(() => {
     isSeen = true
   })
-  while (!isSeen) await things.write('a', 'x')
+  while (!isSeen) await table.write('a', 'x')
   const loop = (async () => {
     for await (const { key } of watch) t.equal(key, 'a')
   })()
@@ -208,15 +208,15 @@ t.test('call options of the store and of the method apply', async (t) => {
 })
 
 t.test('unknown options are rejected', async (t) => {
-  const { client, things } = await open(t)
+  const { client, table } = await open(t)
   const invalid = (method: string) => ({
     name: 'TypeError',
     message: new RegExp(`^${method}: unknown option`),
   })
   t.throws(() => createStore(client, { tabel: 'a' } as object), invalid('createStore'))
-  await t.rejects(things.read('a', { prefx: 'a' } as object), invalid('store.read'))
-  await t.rejects(things.write('a', '', { ttl: 1 } as object), invalid('store.write'))
-  await t.rejects(things.delete('a', { prefix: 'a' } as object), invalid('store.delete'))
-  await t.rejects(things.list({ version: 1 } as object), invalid('store.list'))
-  t.throws(() => things.watch({ from: 'a' } as object), invalid('store.watch'))
+  await t.rejects(table.read('a', { prefx: 'a' } as object), invalid('store.read'))
+  await t.rejects(table.write('a', '', { ttl: 1 } as object), invalid('store.write'))
+  await t.rejects(table.delete('a', { prefix: 'a' } as object), invalid('store.delete'))
+  await t.rejects(table.list({ version: 1 } as object), invalid('store.list'))
+  t.throws(() => table.watch({ from: 'a' } as object), invalid('store.watch'))
 })

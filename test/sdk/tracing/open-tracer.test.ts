@@ -3,12 +3,12 @@ import t from 'tap'
 import { openTracer } from '../../../sdk/tracing/open-tracer.ts'
 import { exportTo, openOtlpCollector, setVariables } from '../../fixtures/otlp-collector.ts'
 
-const nothing = (): void => {}
+const noop = (): void => {}
 
 t.test('with an invalid endpoint there is no tracer, and one warning is logged', async (t) => {
   const lines: string[] = []
   const warn = (_: object, message: string): void => void lines.push(message)
-  const log = { debug: nothing, info: nothing, warn, error: nothing }
+  const log = { debug: noop, info: noop, warn, error: noop }
   setVariables(t, { OTEL_EXPORTER_OTLP_ENDPOINT: 'nowhere' })
   t.equal(await openTracer({ name: 'a' }, log), undefined)
   t.equal(await openTracer({ name: 'b' }, log), undefined)
@@ -32,7 +32,7 @@ t.test('invalid variables are logged once with their names, and the others apply
   })
   const lines: string[] = []
   const warn = (_: object, message: string): void => void lines.push(message)
-  const log = { debug: nothing, info: nothing, warn, error: nothing }
+  const log = { debug: noop, info: noop, warn, error: noop }
   for (const name of ['a', 'b']) {
     const opened = await openTracer({ name }, log)
     opened!.tracer.start('of it', { kind: 'server' }).end()
@@ -60,7 +60,7 @@ t.test('a diagnostic logger of the program is retained and receives the warnings
   const logged: string[] = []
   const onWarn = (message: string): void => void logged.push(message)
   diag.setLogger(
-    { error: onWarn, warn: onWarn, info: nothing, debug: nothing, verbose: nothing },
+    { error: onWarn, warn: onWarn, info: noop, debug: noop, verbose: noop },
     DiagLogLevel.WARN,
   )
   t.teardown(() => diag.disable())
@@ -68,10 +68,7 @@ t.test('a diagnostic logger of the program is retained and receives the warnings
   setVariables(t, { OTEL_EXPORTER_OTLP_CERTIFICATE: '/nowhere/other.pem' })
   const lines: string[] = []
   const warn = (_: object, message: string): void => void lines.push(message)
-  const opened = await openTracer(
-    { name: 'a' },
-    { debug: nothing, info: nothing, warn, error: nothing },
-  )
+  const opened = await openTracer({ name: 'a' }, { debug: noop, info: noop, warn, error: noop })
   await opened!.close()
   diag.warn('still there')
   t.same(logged, ['Failed to read root certificate file', 'still there'])
@@ -82,7 +79,7 @@ t.test('services of a process share an exporter until the last one closes', asyn
   const collector = await openOtlpCollector(t)
   exportTo(t, collector)
   setVariables(t, { OTEL_BSP_SCHEDULE_DELAY: '60000' })
-  const log = { debug: nothing, info: nothing, warn: nothing, error: nothing }
+  const log = { debug: noop, info: noop, warn: noop, error: noop }
   const [a, b] = await Promise.all([openTracer({ name: 'a' }, log), openTracer({ name: 'b' }, log)])
   a!.tracer.start('of a', { kind: 'server' }).end()
   await a!.close()

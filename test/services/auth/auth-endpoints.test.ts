@@ -257,18 +257,18 @@ t.test('streams the keys, and each revocation that concerns the watcher once', a
   await auth.call('Auth.Generate', { id: 'ann', options: { namespace: 'acme' } }, ADMIN)
   await auth.call('Auth.Revoke', { id: 'jane' }, ADMIN)
   const watch = (caller?: Caller) => auth.watch<TokenState>('Auth.Watch', {}, caller)
-  const [nobody, user, service, other] = [undefined, USER, SERVICE, OTHER].map(watch)
+  const [anonymous, user, service, other] = [undefined, USER, SERVICE, OTHER].map(watch)
   const first = await nextOf(service!)
   t.equal(first.keys.length, 1)
   t.match(first.revoked, [{ id: '', namespace: 'mx', account: 'jane' }])
   t.same(await nextOf(other!), first, 'accounts of mx may also be administrators of acme')
-  for (const stream of [nobody, user]) t.same(await nextOf(stream!), { ...first, revoked: [] })
+  for (const stream of [anonymous, user]) t.same(await nextOf(stream!), { ...first, revoked: [] })
   await auth.call('Auth.Revoke', { id: 'ann', options: { namespace: 'acme' } }, ADMIN)
   const ann = [{ namespace: 'acme', account: 'ann' }]
   t.match((await nextOf(service!)).revoked, ann)
   t.match((await nextOf(other!)).revoked, ann)
   await auth.call('Auth.RotateKey', {}, ADMIN)
-  for (const stream of [nobody, user, service, other]) {
+  for (const stream of [anonymous, user, service, other]) {
     const { keys, revoked } = await nextOf(stream!)
     t.same([keys.length, revoked.length], [2, 0])
   }

@@ -5,7 +5,7 @@ import { createWatchers } from '../../../services/auth/watchers.ts'
 const ID = 'auth.Auth.Watch'
 
 /** Yields one value, then nothing until it is aborted. */
-async function* tell(signal: AbortSignal): AsyncIterable<string> {
+async function* publish(signal: AbortSignal): AsyncIterable<string> {
   yield 'news'
   await new Promise<void>((resolve) => {
     if (signal.aborted) resolve()
@@ -17,13 +17,13 @@ t.test('streams until the watcher unsubscribes', async (t) => {
   const watchers = createWatchers(1)
   const stop = new AbortController()
   const ctx = createContext({ signal: stop.signal })
-  const updates = watchers.open(ctx, ID, tell)[Symbol.asyncIterator]()
+  const updates = watchers.open(ctx, ID, publish)[Symbol.asyncIterator]()
   t.same(await updates.next(), { done: false, value: 'news' })
-  t.throws(() => watchers.open(ctx, ID, tell), { id: ID, code: 429 })
+  t.throws(() => watchers.open(ctx, ID, publish), { id: ID, code: 429 })
   const end = updates.next()
   stop.abort()
   t.same(await end, { done: true, value: undefined })
-  const next = watchers.open(createContext(), ID, tell)[Symbol.asyncIterator]()
+  const next = watchers.open(createContext(), ID, publish)[Symbol.asyncIterator]()
   t.match(await next.next(), { value: 'news' }, 'a slot is free again')
   watchers.close()
 })
@@ -33,7 +33,7 @@ t.test('reserves slots for watchers that enforce rules', async (t) => {
   t.teardown(watchers.close)
   const begin = async (account?: object) => {
     const metadata = account === undefined ? {} : { 'mx-account': JSON.stringify(account) }
-    const updates = watchers.open(createContext({ metadata }), ID, tell)[Symbol.asyncIterator]()
+    const updates = watchers.open(createContext({ metadata }), ID, publish)[Symbol.asyncIterator]()
     return (await updates.next()).value
   }
   const jane = { id: 'jane', type: 'user', issuer: 'mx', scopes: [] }
@@ -47,10 +47,10 @@ t.test('reserves slots for watchers that enforce rules', async (t) => {
 
 t.test('ends watches with an error on close and rejects new ones', async (t) => {
   const watchers = createWatchers(10)
-  const updates = watchers.open(createContext(), ID, tell)[Symbol.asyncIterator]()
+  const updates = watchers.open(createContext(), ID, publish)[Symbol.asyncIterator]()
   await updates.next()
   const end = t.rejects(updates.next(), { id: ID, code: 503 })
   watchers.close()
   await end
-  t.throws(() => watchers.open(createContext(), ID, tell), { id: ID, code: 503 })
+  t.throws(() => watchers.open(createContext(), ID, publish), { id: ID, code: 503 })
 })

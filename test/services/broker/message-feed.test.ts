@@ -35,7 +35,7 @@ t.test(
 )
 
 t.test('the buffer is limited by the number of messages and bytes', async (t) => {
-  for (const [size, most] of [
+  for (const [size, maxMessages] of [
     [1, 256],
     [100 * 1024, 11],
     [2 * 1024 * 1024, 1],
@@ -48,7 +48,7 @@ t.test('the buffer is limited by the number of messages and bytes', async (t) =>
       verifying = feed.take(message)
       received++
     }
-    t.equal(received, most)
+    t.equal(received, maxMessages)
     let isAccepted = false
     const pending = Promise.resolve(verifying).then(() => {
       isAccepted = true

@@ -13,11 +13,12 @@ import { makeTempFolder } from '../../fixtures/temp-folder.ts'
 /** Stores of two servers with the same records, or undefined if unavailable on this machine. */
 type OpenStores = (t: Test) => Promise<readonly [Store, Store] | undefined>
 
-const both = (store: Store): readonly [Store, Store] => [store, store]
+const shareStore = (store: Store): readonly [Store, Store] => [store, store]
 
 const STORES: Readonly<Record<string, OpenStores>> = {
-  memory: async () => both(createStore(createMemoryStore())),
-  lmdb: async (t) => both(createStore(createLmdbStore({ folder: makeTempFolder(t, 'config') }))),
+  memory: async () => shareStore(createStore(createMemoryStore())),
+  lmdb: async (t) =>
+    shareStore(createStore(createLmdbStore({ folder: makeTempFolder(t, 'config') }))),
   async postgres(t) {
     const server = await startPostgres(t)
     if (server === undefined) return undefined
@@ -26,7 +27,7 @@ const STORES: Readonly<Record<string, OpenStores>> = {
   },
 }
 const WRITERS = 10
-const EACH = 10
+const WRITES_PER_WRITER = 10
 
 for (const [name, openStores] of Object.entries(STORES)) {
   t.test(`${name}: loses no change under concurrency`, async (t) => {
@@ -35,21 +36,27 @@ for (const [name, openStores] of Object.entries(STORES)) {
     const servers = await Promise.all(stores.map((store) => openPlatformConfig(t, { store })))
     const write = async (writer: number): Promise<void> => {
       const { set, call } = servers[writer % 2]!
-      for (let i = 0; i < EACH; i++) {
+      for (let i = 0; i < WRITES_PER_WRITER; i++) {
         await set(`all.w${writer}.k${i}`, i, i % 3 === 0)
         if (i % 5 === 4) await call('Delete', { path: `all.w${writer}.k${i - 1}` })
       }
     }
     await Promise.all(Array.from({ length: WRITERS }, (_, writer) => write(writer)))
     const remaining = Object.fromEntries(
-      Array.from({ length: EACH }, (_, i) => [`k${i}`, i] as const).filter(([, i]) => i % 5 !== 3),
+      Array.from({ length: WRITES_PER_WRITER }, (_, i) => [`k${i}`, i] as const).filter(
+        ([, i]) => i % 5 !== 3,
+      ),
     )
     for (const { get, call } of servers) {
       const all = (await get('all', { secret: true })) as Record<string, unknown>
       t.equal(Object.keys(all).length, WRITERS)
       for (const [writer, values] of Object.entries(all)) t.strictSame(values, remaining, writer)
       const { version } = await call<{ version: number }>('Get')
-      t.equal(version, WRITERS * (EACH + EACH / 5), 'each change is one version')
+      t.equal(
+        version,
+        WRITERS * (WRITES_PER_WRITER + WRITES_PER_WRITER / 5),
+        'each change is one version',
+      )
       const { versions } = await call<{ versions: { version: number }[] }>('History')
       t.strictSame(
         versions.map((entry) => entry.version),

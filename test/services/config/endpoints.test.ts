@@ -213,8 +213,8 @@ t.test('lists paths in pages', async (t) => {
   const last = await call<Page>('List', { options: { after: 'all.k1999' } })
   t.equal(last.entries.length, 500)
   t.equal(last.next, undefined)
-  const few = await call<Page>('List', { options: { limit: 2 } })
-  t.strictSame(few, {
+  const firstPage = await call<Page>('List', { options: { limit: 2 } })
+  t.strictSame(firstPage, {
     entries: [
       { path: 'all.k0000', secret: false },
       { path: 'all.k0001', secret: false },

@@ -31,7 +31,7 @@ function open({ maxBatch = 10, maxWaitingBytes = 1_000_000 } = {}) {
         return 0
       }
     },
-    doInstead: (other: typeof act) => {
+    replaceWork: (other: typeof act) => {
       act = other
     },
   }
@@ -59,8 +59,8 @@ t.test('limits the size of a batch', async (t) => {
 t.test(
   'fails the unsettled work of a failed batch and continues with the next batch',
   async (t) => {
-    const { batches, release, doInstead } = open()
-    doInstead(([first]) => {
+    const { batches, release, replaceWork } = open()
+    replaceWork(([first]) => {
       first!.resolve('done')
       throw new Error('no')
     })
@@ -76,8 +76,8 @@ t.test(
 )
 
 t.test('does not fail a batch for one rejected item', async (t) => {
-  const { batches, release, doInstead } = open()
-  doInstead((batch) => {
+  const { batches, release, replaceWork } = open()
+  replaceWork((batch) => {
     for (const { work, resolve, reject } of batch)
       if (work === 'b') reject(new Error('not b'))
       else resolve(work)

@@ -28,7 +28,7 @@ function open(t: Test) {
   const store = createStore(createMemoryStore())
   t.teardown(store.close)
   const reads: string[] = []
-  const spied: Store = {
+  const countingStore: Store = {
     ...store,
     read(table, name) {
       reads.push(name)
@@ -53,7 +53,7 @@ function open(t: Test) {
       })),
     ])
   }
-  return { store, spied, reads, put, snapshots: createSnapshots(spied) }
+  return { store, countingStore, reads, put, snapshots: createSnapshots(countingStore) }
 }
 
 t.test(
@@ -147,13 +147,13 @@ t.test('retries a version that is re-encrypted while it is read', async (t) => {
 })
 
 t.test('does not read a cached tree', async (t) => {
-  const { snapshots, spied, put, reads } = open(t)
+  const { snapshots, countingStore, put, reads } = open(t)
   await put(1, '{"a":"1"}')
   const before = await snapshots.read('mx')
   reads.length = 0
   const copy = { ...before, tree: new Map() }
   snapshots.remember('mx', copy, 10)
   t.equal(await snapshots.read('mx'), copy)
-  t.equal(await readPatch(spied, 'mx', entry(9)), undefined)
+  t.equal(await readPatch(countingStore, 'mx', entry(9)), undefined)
   t.strictSame(reads, [HEAD, key(9)])
 })

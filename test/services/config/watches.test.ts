@@ -13,7 +13,7 @@ function open(t: Test, maxWatchers = 10) {
   const store = createStore(createMemoryStore())
   t.teardown(store.close)
   let stopped = 0
-  const spied: Store = {
+  const countingStore: Store = {
     ...store,
     async watch(table, prefix, listener) {
       const stop = await store.watch(table, prefix, listener)
@@ -40,7 +40,11 @@ function open(t: Test, maxWatchers = 10) {
       { table, key: toTreeKey({}), value: Buffer.from(tree) },
     ])
   }
-  const watches = createWatches({ store: spied, snapshots: createSnapshots(store), maxWatchers })
+  const watches = createWatches({
+    store: countingStore,
+    snapshots: createSnapshots(store),
+    maxWatchers,
+  })
   t.teardown(watches.close)
   const begin = async (path = '', namespace = 'mx') => {
     let events: AsyncIterableIterator<Snapshot> | undefined
@@ -77,9 +81,9 @@ t.test('does not stream changes at other paths or unchanged values', async (t) =
   await put('{"a":{"x":"1"},"b":"4"}')
   await put('{"a":{"x":"2"},"b":"4"}')
   t.match(await next, /"x":2/)
-  const gone = take(events)
+  const firstUpdate = take(events)
   await put('{"b":"4"}')
-  t.equal(await gone, '{"b":4}')
+  t.equal(await firstUpdate, '{"b":4}')
 })
 
 t.test('streams a changed secret although its mask is the same', async (t) => {
@@ -102,14 +106,18 @@ t.test('coalesces changes for a slow watcher', async (t) => {
 t.test('streams the current value after changes may have been missed', async (t) => {
   const { store, put } = open(t)
   let listener: StoreListener | undefined
-  const deaf: Store = {
+  const storeWithoutWatch: Store = {
     ...store,
     async watch(_table, _prefix, input) {
       listener = input
       return () => {}
     },
   }
-  const watches = createWatches({ store: deaf, snapshots: createSnapshots(store), maxWatchers: 1 })
+  const watches = createWatches({
+    store: storeWithoutWatch,
+    snapshots: createSnapshots(store),
+    maxWatchers: 1,
+  })
   t.teardown(watches.close)
   const events = watches.open({ namespace: 'mx', path: '' }, ID, () => {})
   t.equal(await take(events), '{}')

@@ -2,7 +2,7 @@ import t from 'tap'
 import { ADMIN, openServer } from '../../fixtures/server.ts'
 
 const ONE = "routes: [{name: one, match: {path: /one}, respond: {status: 201, body: '1'}}]"
-const TWO = "routes: [{name: two, match: {path: /two}, respond: {status: 202, body: '2'}}]"
+const SECOND_ROUTE = "routes: [{name: two, match: {path: /two}, respond: {status: 202, body: '2'}}]"
 
 t.test(
   'Api.Apply replaces the configuration, and Api.Rollback restores an earlier one',
@@ -25,7 +25,7 @@ t.test(
       version: { number: 2, author: `mx/${ADMIN.id}`, summary: '+route one', time: Number },
     })
     t.equal(await status('/one'), 201)
-    t.equal((await post('/api/apply', { text: TWO, if_match: '*' })).status, 200)
+    t.equal((await post('/api/apply', { text: SECOND_ROUTE, if_match: '*' })).status, 200)
     t.same([await status('/one'), await status('/two')], [404, 202])
 
     const back = await post('/api/rollback', { if_match: '*' })
@@ -57,7 +57,7 @@ t.test(
     const { get, post } = await openServer(t)
     const { etag } = (await get('/api/config')).body.version
     const results = await Promise.all(
-      [ONE, TWO].map((text) => post('/api/apply', { text, if_match: etag })),
+      [ONE, SECOND_ROUTE].map((text) => post('/api/apply', { text, if_match: etag })),
     )
     const statuses = results.map(({ status }) => status).sort()
     t.same(statuses, [200, 412])

@@ -7,8 +7,8 @@ import { acceptLink } from '../../../services/network/accepted-link.ts'
 import { createAdmission } from '../../../services/network/admission.ts'
 import { tick } from '../../fixtures/raw-backend.ts'
 
-const open = (t: Test, { token = '', refuses = false } = {}) => {
-  const said = new BodyStream({ decode: (body) => body, onConsumed: () => {} })
+const open = (t: Test, { token = '', isRejecting = false } = {}) => {
+  const outgoing = new BodyStream({ decode: (body) => body, onConsumed: () => {} })
   const caller = createAdmission({ id: 'a', network: 'mx', address: () => '', token, isOpen: true })
   const callee = createAdmission({
     id: 'b',
@@ -19,12 +19,12 @@ const open = (t: Test, { token = '', refuses = false } = {}) => {
   })
   const events: string[] = []
   const link = acceptLink({
-    messages: said as AsyncIterable<unknown>,
+    messages: outgoing as AsyncIterable<unknown>,
     admission: callee,
     id: 'network.Network.Link',
     owner: {
       onOpen(_link, { id }) {
-        if (refuses) throw conflict('network', 'not now')
+        if (isRejecting) throw conflict('network', 'not now')
         events.push(`open ${id}`)
         return { isPending: () => false, take: () => [] }
       },
@@ -33,7 +33,7 @@ const open = (t: Test, { token = '', refuses = false } = {}) => {
   })
   t.teardown(() => link.end())
   const hello = caller.createHello()
-  const send = (message: object): void => said.push(message)
+  const send = (message: object): void => outgoing.push(message)
   const nextMessage = async (): Promise<Record<string, unknown>> =>
     ((await link.stream.next()).value ?? { type: 'end' }) as Record<string, unknown>
   /** Completes the handshake and sends the first ping. */
@@ -46,19 +46,19 @@ const open = (t: Test, { token = '', refuses = false } = {}) => {
     caller.authenticate('callee', proof as string, pair)
     send({ type: 'ping', n: 7 })
   }
-  return { said, link, events, hello, send, nextMessage, shakeHands }
+  return { outgoing, link, events, hello, send, nextMessage, shakeHands }
 }
 
 t.test(
   'a peer that completes the handshake receives pongs, and its disconnect closes the link',
   async (t) => {
-    const { said, events, send, nextMessage, shakeHands } = open(t)
+    const { outgoing, events, send, nextMessage, shakeHands } = open(t)
     await shakeHands()
     t.strictSame(await nextMessage(), { type: 'pong', n: 7 })
     t.strictSame(events, ['open a'])
     send({ type: 'ping', n: 8 })
     t.strictSame(await nextMessage(), { type: 'pong', n: 8 })
-    said.end()
+    outgoing.end()
     t.strictSame(await nextMessage(), { type: 'end' })
     t.strictSame(events, ['open a', 'close'])
   },
@@ -78,7 +78,7 @@ t.test('a peer with a wrong token is rejected with 403 and receives no proof', a
 })
 
 t.test("an error of the link's owner ends the stream with that error", async (t) => {
-  const { nextMessage, shakeHands } = open(t, { refuses: true })
+  const { nextMessage, shakeHands } = open(t, { isRejecting: true })
   await shakeHands()
   t.match(await nextMessage(), { type: 'pong' })
   await t.rejects(nextMessage(), { code: 409, message: 'not now' })
@@ -109,8 +109,8 @@ t.test(
   async (t) => {
     mock.timers.enable({ apis: ['setTimeout', 'setInterval'] })
     t.teardown(() => mock.timers.reset())
-    const never = open(t)
-    const pending = never.nextMessage()
+    const silentPeer = open(t)
+    const pending = silentPeer.nextMessage()
     mock.timers.tick(5000)
     await t.rejects(pending, { code: 408, message: 'no link within 5000 ms' })
     const { events, send, nextMessage, shakeHands } = open(t)

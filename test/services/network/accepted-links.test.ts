@@ -71,16 +71,16 @@ t.test('a second link of a server replaces the first one, which ends with 409', 
 
 t.test('rejects a link beyond MAX_PEERS with 429 until another one closes', async (t) => {
   const a = await openServer(t, 'a')
-  const ears = Array.from({ length: MAX_PEERS }, (_, i) => listen(t, a, `ear-${i}`))
+  const subscriptions = Array.from({ length: MAX_PEERS }, (_, i) => listen(t, a, `ear-${i}`))
   // Some links wait until earlier links of their address have completed the handshake.
   await waitUntil(() => {
-    for (const { link } of ears) link.wake()
-    return ears.every(({ link }) => link.state === 'linked')
+    for (const { link } of subscriptions) link.wake()
+    return subscriptions.every(({ link }) => link.state === 'linked')
   })
   const { link, reasons } = listen(t, a, 'late')
   await waitUntil(() => reasons.length > 0)
   t.equal(reasons[0], '429 limit of 64 linked servers reached')
-  ears[0]!.link.close()
+  subscriptions[0]!.link.close()
   await waitUntil(async () => !(await a.status()).listeners.includes('ear-0'))
   link.wake()
   await waitUntil(() => link.state === 'linked')

@@ -71,7 +71,7 @@ t.test(
   'without a network token a peer cannot make the server link to an address of its choice',
   async (t) => {
     const one = await openServer(t)
-    const near = await openServer(t, [`--network_nodes=${one.proxy}`, '--server_id=near'])
+    const nearServer = await openServer(t, [`--network_nodes=${one.proxy}`, '--server_id=near'])
     const nodes = `--network_nodes=${one.proxy}`
     await openServer(t, [nodes, '--server_id=far', '--advertise_address=169.254.169.254:80'])
     const read = async () => (await one.get('/network/status')).body
@@ -79,7 +79,7 @@ t.test(
     const { links } = await read()
     t.same(
       links.map(({ address }: { address: string }) => address),
-      [`mx://${near.proxy}`],
+      [`mx://${nearServer.proxy}`],
     )
   },
 )

@@ -21,7 +21,7 @@ function open(t: Test, store: Pick<Store, 'read' | 'commit' | 'maxValueBytes'>) 
     registry.close?.()
   })
   network.table.setPeer('b', 1)
-  const learn = (...names: string[]): void => {
+  const addServices = (...names: string[]): void => {
     network.nodes.set('b', { id: 'b-1', address: 'b:1', metadata: { protocol: 'mx' } })
     for (const name of names) {
       const endpoints = { 'A.Call': {}, 'A.List': { path: `/${name}/list` } }
@@ -30,7 +30,7 @@ function open(t: Test, store: Pick<Store, 'read' | 'commit' | 'maxValueBytes'>) 
     }
   }
   const list = async () => (await network.registry.listServices()).map(({ name }) => name)
-  return { network, known, learn, list, lines }
+  return { network, known, addServices, list, lines }
 }
 
 function openStore(t: Test, maxValueBytes = 1024 * 1024): Store {
@@ -46,7 +46,7 @@ t.test(
     const first = open(t, store)
     await first.known.open()
     t.strictSame(await first.list(), [])
-    first.learn('greeter')
+    first.addServices('greeter')
     // A killed server cannot save its state on exit.
     await eventually(async () => (await store.read(TABLE, 'a')) !== undefined)
     const second = open(t, store)
@@ -54,7 +54,7 @@ t.test(
     t.strictSame(await second.network.registry.getService('greeter'), [
       makeDeclaring('greeter', { 'A.List': { path: '/greeter/list' } }, 'v1'),
     ])
-    second.learn('users')
+    second.addServices('users')
     await second.known.close()
     const third = open(t, store)
     await third.known.open()
@@ -68,7 +68,7 @@ t.test('saves as many services as fit into a value of the store', async (t) => {
   const store = openStore(t, 2000)
   const first = open(t, store)
   await first.known.open()
-  first.learn(...Array.from({ length: 100 }, (_, i) => `service-${i}`))
+  first.addServices(...Array.from({ length: 100 }, (_, i) => `service-${i}`))
   await first.known.close()
   const second = open(t, store)
   await second.known.open()
@@ -82,9 +82,9 @@ t.test('a failing store is logged once for reading and once for writing', async 
   const fail = async (): Promise<never> => {
     throw new Error('no store')
   }
-  const { known, learn, lines } = open(t, { read: fail, commit: fail, maxValueBytes: 1000 })
+  const { known, addServices, lines } = open(t, { read: fail, commit: fail, maxValueBytes: 1000 })
   await known.open()
-  learn('greeter')
+  addServices('greeter')
   await eventually(async () => lines.length === 2)
   await known.close()
   t.match(lines, [/cannot restore known services/, /cannot save known services/])
@@ -102,8 +102,8 @@ t.test('services with descriptions too long to save do not displace other servic
   const store = openStore(t, 1000)
   const first = open(t, store)
   await first.known.open()
-  first.learn('a'.repeat(250), ...Array.from('bcd', (letter) => letter.repeat(10)))
-  first.learn('e'.repeat(253))
+  first.addServices('a'.repeat(250), ...Array.from('bcd', (character) => character.repeat(10)))
+  first.addServices('e'.repeat(253))
   await first.known.close()
   const second = open(t, store)
   await second.known.open()
@@ -115,10 +115,10 @@ t.test('close before open retains the record of an earlier process', async (t) =
   const store = openStore(t)
   const first = open(t, store)
   await first.known.open()
-  first.learn('greeter')
+  first.addServices('greeter')
   await first.known.close()
   const second = open(t, store)
-  second.learn('users')
+  second.addServices('users')
   await second.known.close()
   const third = open(t, store)
   await third.known.open()

@@ -19,7 +19,7 @@ async function openAll(t: Test, links: string): Promise<Record<string, TestServe
   return servers
 }
 
-const isAt = (server: TestServer, service: string, at: unknown) => async () =>
+const isServedBy = (server: TestServer, service: string, at: unknown) => async () =>
   (await findServer(server, service)) === at
 
 t.test("linked servers call each other's services in both directions", async (t) => {
@@ -27,8 +27,8 @@ t.test("linked servers call each other's services in both directions", async (t)
   t.equal(await findServer(a!, 'greeter'), 404)
   await b!.serve('greeter')
   await a!.serve('users')
-  await waitUntil(isAt(a!, 'greeter', 'b'))
-  await waitUntil(isAt(b!, 'users', 'a'))
+  await waitUntil(isServedBy(a!, 'greeter', 'b'))
+  await waitUntil(isServedBy(b!, 'users', 'a'))
 })
 
 t.test(
@@ -36,7 +36,7 @@ t.test(
   async (t) => {
     const { a, b, c, d } = await openAll(t, 'a-b b-c c-d')
     await d!.serve('greeter')
-    await waitUntil(isAt(a!, 'greeter', 'd'))
+    await waitUntil(isServedBy(a!, 'greeter', 'd'))
     t.strictSame(await listRoutes(a!, 'greeter'), ['b c d'])
     const numbers = Array.from({ length: 1000 }, (_, i) => i)
     const seen: unknown[] = []
@@ -71,9 +71,9 @@ t.test(
   async (t) => {
     const { a, b, c } = await openAll(t, 'a-hub b-hub c-hub')
     await c!.serve('greeter')
-    for (const leaf of [a!, b!]) await waitUntil(isAt(leaf, 'greeter', 'c'))
+    for (const leaf of [a!, b!]) await waitUntil(isServedBy(leaf, 'greeter', 'c'))
     await c!.close()
-    for (const leaf of [a!, b!]) await waitUntil(isAt(leaf, 'greeter', 503))
+    for (const leaf of [a!, b!]) await waitUntil(isServedBy(leaf, 'greeter', 503))
   },
 )
 
@@ -82,7 +82,7 @@ t.test(
   async (t) => {
     const { a, b, c } = await openAll(t, 'a-b b-c c-d d-e e-a')
     await c!.serve('greeter')
-    await waitUntil(isAt(a!, 'greeter', 'c'))
+    await waitUntil(isServedBy(a!, 'greeter', 'c'))
     await waitUntil(async () => (await listRoutes(a!, 'greeter')).join() === 'b c')
     await b!.close()
     await waitUntil(async () => (await listRoutes(a!, 'greeter')).join() === 'e d c')
@@ -93,7 +93,7 @@ t.test(
 t.test('a local service takes precedence over the same service of a peer', async (t) => {
   const { a, b } = await openAll(t, 'a-b')
   await b!.serve('greeter')
-  await waitUntil(isAt(a!, 'greeter', 'b'))
+  await waitUntil(isServedBy(a!, 'greeter', 'b'))
   const local = await a!.serve('greeter')
   t.equal(await findServer(a!, 'greeter'), 'a')
   t.strictSame(await listRoutes(a!, 'greeter'), ['here'])
@@ -136,7 +136,7 @@ t.test('built-in services are not called across servers', async (t) => {
   const { a, b } = await openAll(t, 'a-b')
   await b!.serve('store')
   await b!.serve('greeter')
-  await waitUntil(isAt(a!, 'greeter', 'b'))
+  await waitUntil(isServedBy(a!, 'greeter', 'b'))
   t.equal(await findServer(b!, 'store'), 'b')
   t.equal(await findServer(a!, 'store'), 404)
 })

@@ -14,19 +14,19 @@ const PAGE = { limit: 1000, after: '' }
 function open() {
   const table = createRouteTable({ id: 'a', onChange: () => {} })
   for (const peer of ['b', 'c']) table.setPeer(peer, 1)
-  const learn = (key: string, path: string, entry = '[]'): void =>
+  const addRoute = (key: string, path: string, entry = '[]'): void =>
     table.applyRoute(path[0]!, key, { path: path.split(''), metric: path.length - 1, entry })
   const toEntry = (id: string, peers: string): string =>
     formatServer({ address: `mx://${id}:1`, peers: peers.split('') })
   table.setLocal('@a', toEntry('a', 'bc'))
-  learn('@b', 'b', toEntry('b', 'ad'))
-  learn('@c', 'c', toEntry('c', 'a'))
-  learn('@d', 'bd', toEntry('d', 'b'))
+  addRoute('@b', 'b', toEntry('b', 'ad'))
+  addRoute('@c', 'c', toEntry('c', 'a'))
+  addRoute('@d', 'bd', toEntry('d', 'b'))
   table.setLocal('own', null)
-  learn('s', 'c')
-  learn('s', 'bd')
-  learn('t', 'bd')
-  learn('own', 'bd')
+  addRoute('s', 'c')
+  addRoute('s', 'bd')
+  addRoute('t', 'bd')
+  addRoute('own', 'bd')
   return createView({ table, id: 'a', network: 'net' })
 }
 

@@ -72,7 +72,7 @@ t.test('versions are separate and sorted, and nodes of one version are merged', 
 
 t.test('a node expires after its TTL, by default 90 s', async (t) => {
   const { call, clock } = await openPlatformRegistry(t)
-  const isThere = async (service: string): Promise<boolean> =>
+  const isRegistered = async (service: string): Promise<boolean> =>
     call('GetService', { service }).then(
       () => true,
       () => false,
@@ -82,14 +82,14 @@ t.test('a node expires after its TTL, by default 90 s', async (t) => {
   await call('Register', toRegistration('short', ['a:1'], { options: { ttl: '5' } }))
   await call('Register', toRegistration('long', ['a:1'], { options: { ttl: 3600 } }))
   clock.seconds = 4
-  t.ok(await isThere('short'))
+  t.ok(await isRegistered('short'))
   clock.seconds = 5
-  t.notOk(await isThere('short'))
+  t.notOk(await isRegistered('short'))
   clock.seconds = 89
-  t.ok((await isThere('greeter')) && (await isThere('none')))
+  t.ok((await isRegistered('greeter')) && (await isRegistered('none')))
   clock.seconds = 90
-  t.notOk((await isThere('greeter')) || (await isThere('none')))
-  t.ok(await isThere('long'))
+  t.notOk((await isRegistered('greeter')) || (await isRegistered('none')))
+  t.ok(await isRegistered('long'))
 })
 
 t.test('domains are separate, and * reads all of them', async (t) => {

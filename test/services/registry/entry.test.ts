@@ -38,7 +38,7 @@ t.test('unknown fields are dropped at every level', async (t) => {
   const value = { name: 'n', type: 't', values: [{ name: 'm', type: 'u', values: [] }] }
   const endpoint = { name: 'A.B', request: value, response: value, metadata: { stream: 'true' } }
   const more = { extra: 1 }
-  const wordy = {
+  const largeEntry = {
     ...service,
     ...more,
     endpoints: [
@@ -50,5 +50,5 @@ t.test('unknown fields are dropped at every level', async (t) => {
     ],
     nodes: service.nodes.map((node) => ({ ...node, ...more })),
   }
-  t.strictSame(toService(wordy), { ...service, endpoints: [endpoint] })
+  t.strictSame(toService(largeEntry), { ...service, endpoints: [endpoint] })
 })

@@ -107,8 +107,8 @@ t.test(
       ],
     ])
     const { call } = await openPlatformRegistry(t)
-    const most = { ...pairs(63), ['k'.repeat(128)]: 'v'.repeat(512) }
-    t.same(await call('Register', { ...ENTRY, metadata: { ...most, domain: 'x' } }), {})
+    const maxMetadata = { ...pairs(63), ['k'.repeat(128)]: 'v'.repeat(512) }
+    t.same(await call('Register', { ...ENTRY, metadata: { ...maxMetadata, domain: 'x' } }), {})
   },
 )
 

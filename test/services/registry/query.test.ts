@@ -4,7 +4,7 @@ import type { Registry } from '../../../core/contracts/registry.ts'
 import { notImplemented } from '../../../sdk/errors.ts'
 import { openPlatformRegistry, toRegistration } from '../../fixtures/platform-registry.ts'
 
-const WHERE = 'Consul at 127.0.0.1:8500 is unreachable: connect ECONNREFUSED'
+const OUTAGE_REASON = 'Consul at 127.0.0.1:8500 is unreachable: connect ECONNREFUSED'
 
 t.test('errors of a registry are returned with code and reason from every endpoint', async (t) => {
   let failure: Error | undefined
@@ -42,7 +42,7 @@ t.test('errors of a registry are returned with code and reason from every endpoi
     Deregister: entry,
   }
   const cases: [error: Error, code: number, detail: string][] = [
-    [new Error(WHERE), 503, `the registry memory is unavailable: ${WHERE}`],
+    [new Error(OUTAGE_REASON), 503, `the registry memory is unavailable: ${OUTAGE_REASON}`],
     [
       Object.assign(new Error('the token needs service:read'), { denied: true }),
       403,
@@ -56,7 +56,7 @@ t.test('errors of a registry are returned with code and reason from every endpoi
     for (const [method, request] of Object.entries(requests))
       await t.rejects(call(method, request), { code, message }, `${method}: ${code}`)
   }
-  failure = new Error(WHERE)
+  failure = new Error(OUTAGE_REASON)
   await t.rejects(call('GetService', { service: 'a' }), {
     code: 503,
     id: 'registry.Registry.GetService',

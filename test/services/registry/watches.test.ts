@@ -10,7 +10,7 @@ import { RecordedCall } from '../../fixtures/rpc.ts'
 import { makeService } from '../../fixtures/services.ts'
 
 /** Headers of a call over the HTTP transport. */
-const PLAIN = {
+const DEFAULTS = {
   'Content-Type': 'application/json',
   'Mx-Service': 'registry',
   'Mx-Endpoint': 'Registry.Watch',
@@ -80,7 +80,7 @@ t.test('the stream starts before the first event, over WebSocket and HTTP', asyn
   openChannel(t, address).call(fast)
   const reply = await fetch(`http://${address}/`, {
     method: 'POST',
-    headers: PLAIN,
+    headers: DEFAULTS,
     body: '{"service":"greeter"}',
   })
   t.equal(reply.status, 200)
@@ -158,7 +158,7 @@ t.test('a watcher is removed when it leaves, disconnects or aborts its request',
   await waitUntil(() => listening.count === before)
   const leaving = new AbortController()
   const { signal } = leaving
-  await fetch(`http://${address}/`, { method: 'POST', headers: PLAIN, body: '{}', signal })
+  await fetch(`http://${address}/`, { method: 'POST', headers: DEFAULTS, body: '{}', signal })
   t.equal(listening.count, before + 1)
   leaving.abort()
   await waitUntil(() => listening.count === before)
@@ -182,9 +182,9 @@ t.test('rejects a watcher beyond the limit with 429 until another one leaves', a
   })
   await first?.return?.()
   await call('ListServices')
-  const another = watch()
+  const secondWatch = watch()
   await call('Register', GREETER)
-  t.match((await another.next()).value, { action: 'create' })
+  t.match((await secondWatch.next()).value, { action: 'create' })
 })
 
 t.test('all watchers receive one shared event object', async (t) => {

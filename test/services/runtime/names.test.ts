@@ -9,8 +9,8 @@ t.test('accepts service names of at most 63 characters as object names', async (
 })
 
 t.test('accepts branches, tags and commits as versions', async (t) => {
-  const good = ['latest', 'v1.2.3', 'feature/x', '4f2a91c', 'a'.repeat(64)]
-  for (const version of good) t.ok(isVersion(version), version)
+  const validNames = ['latest', 'v1.2.3', 'feature/x', '4f2a91c', 'a'.repeat(64)]
+  for (const version of validNames) t.ok(isVersion(version), version)
   const bad = ['', '-x', '/a', 'a/', 'a//b', 'a..b', '..', 'a b', 'a:b', '.git', 'a'.repeat(65)]
   for (const version of bad) t.notOk(isVersion(version), version)
 })

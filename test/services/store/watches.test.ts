@@ -13,7 +13,7 @@ function open(t: Test, options: { maxWatchers?: number; maxWaiting?: number } = 
   let stopped = 0
   const store = createStore(createMemoryStore())
   t.teardown(store.close)
-  const spied: Store = {
+  const countingStore: Store = {
     ...store,
     async watch(table, prefix, listener) {
       listeners.push(listener)
@@ -24,7 +24,12 @@ function open(t: Test, options: { maxWatchers?: number; maxWaiting?: number } = 
       }
     },
   }
-  const watches = createWatches({ store: spied, maxWatchers: 10, nowMs: () => 0, ...options })
+  const watches = createWatches({
+    store: countingStore,
+    maxWatchers: 10,
+    nowMs: () => 0,
+    ...options,
+  })
   t.teardown(watches.close)
   const begin = async (target = TARGET) => {
     let events: AsyncIterableIterator<WatchEvent> | undefined
@@ -47,13 +52,13 @@ async function take(events: AsyncIterator<WatchEvent>): Promise<string> {
 t.test('a watcher receives the current state of changed keys with its prefix', async (t) => {
   const { store, begin, put } = open(t)
   const all = await begin()
-  const some = await begin({ table: TABLE, prefix: 'b' })
+  const prefixWatch = await begin({ table: TABLE, prefix: 'b' })
   await put('a', '1')
   t.equal(await take(all), 'write a 1')
   await put('b', '2')
   await store.commit([{ table: TABLE, key: 'a' }])
   t.strictSame([await take(all), await take(all)], ['write b 2', 'delete a -'])
-  t.equal(await take(some), 'write b 2')
+  t.equal(await take(prefixWatch), 'write b 2')
 })
 
 t.test('a slow watcher receives only the last state of each key', async (t) => {

@@ -19,10 +19,10 @@ const GATEWAY = 'http://localhost:8080/'
 /** Words of a command as parsed by a shell. */
 function listWords(command: string): readonly string[] {
   const program = 'printf "%s\\0" "$@"'
-  const out = execFileSync('sh', ['-c', `mx() { echo t; }; set -- ${command}; ${program}`], {
+  const output = execFileSync('sh', ['-c', `mx() { echo t; }; set -- ${command}; ${program}`], {
     encoding: 'utf8',
   })
-  return out.split('\0').slice(0, -1)
+  return output.split('\0').slice(0, -1)
 }
 
 t.test('formats a call as mx and curl commands', (t) => {

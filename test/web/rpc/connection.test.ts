@@ -130,7 +130,7 @@ const HELLO: CallOptions = {
   sends: false,
 }
 const STREAM: CallOptions = { ...HELLO, streams: true }
-const BOTH: CallOptions = { ...STREAM, sends: true, body: toBody(undefined) }
+const BIDIRECTIONAL: CallOptions = { ...STREAM, sends: true, body: toBody(undefined) }
 
 function toReply(id: number, body: string): Bytes {
   const bytes = new Uint8Array(16 + body.length)
@@ -253,7 +253,7 @@ t.test('a stream sends credit for consumed bytes only', async (t) => {
 
 t.test('a sender waits for credit, and end() sends END once', async (t) => {
   const { connection, sent } = open()
-  const call = connection.call(BOTH)
+  const call = connection.call(BIDIRECTIONAL)
   await call.send(new Uint8Array(WINDOW_BYTES))
   let isSent = false
   const second = call.send(toBody({ n: 2 })).then(() => {
@@ -275,10 +275,10 @@ t.test('a sender waits for credit, and end() sends END once', async (t) => {
 
 t.test('a message over a size limit fails with 413, and the connection stays open', async (t) => {
   const { connection, sent, codes } = open()
-  const both = connection.call(BOTH)
+  const bidirectional = connection.call(BIDIRECTIONAL)
   const { service, endpoint } = HELLO
-  const room = PAYLOAD_MAX_BYTES - 12 - service.length - endpoint.length
-  t.throws(() => connection.call({ ...HELLO, body: new Uint8Array(room + 1) }), {
+  const maxPayload = PAYLOAD_MAX_BYTES - 12 - service.length - endpoint.length
+  t.throws(() => connection.call({ ...HELLO, body: new Uint8Array(maxPayload + 1) }), {
     code: 413,
     id: 'greeter',
     detail: 'request must be at most 16777216 bytes including metadata, got 16777217',
@@ -287,12 +287,12 @@ t.test('a message over a size limit fails with 413, and the connection stays ope
     code: 413,
     detail: 'metadata must be at most 65536 bytes, got 65537',
   })
-  await t.rejects(both.send(new Uint8Array(PAYLOAD_MAX_BYTES + 1)), {
+  await t.rejects(bidirectional.send(new Uint8Array(PAYLOAD_MAX_BYTES + 1)), {
     code: 413,
     detail: 'message must be at most 16777216 bytes, got 16777217',
   })
-  connection.call({ ...HELLO, body: new Uint8Array(room) })
-  await both.send(toBody({}))
+  connection.call({ ...HELLO, body: new Uint8Array(maxPayload) })
+  await bidirectional.send(toBody({}))
   await round()
   t.ok(sent.every(({ length }) => length <= WS_MESSAGE_MAX_BYTES))
   t.same(
@@ -317,7 +317,7 @@ t.test('a call that exceeds its timeout fails with 408 and sends CANCEL', async 
 
 t.test('a lost connection fails its calls with 503 and isLoss', async (t) => {
   const { connection } = open()
-  const [call, stream] = [connection.call(HELLO), connection.call(BOTH)]
+  const [call, stream] = [connection.call(HELLO), connection.call(BIDIRECTIONAL)]
   await stream.send(new Uint8Array(WINDOW_BYTES))
   const sending = stream.send(toBody({}))
   connection.lose()

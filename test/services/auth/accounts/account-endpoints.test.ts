@@ -71,11 +71,11 @@ t.test('allows only administrators to delete administrators', async (t) => {
 
 t.test('retains one of two administrators that delete each other concurrently', async (t) => {
   const { call } = await open(t)
-  const bosses: Caller[] = ['anna', 'bob'].map((id) => ({ id, scopes: ['admin'] }))
-  for (const { id, scopes } of bosses) await call('Auth.Generate', { id, scopes }, ADMIN)
+  const admins: Caller[] = ['anna', 'bob'].map((id) => ({ id, scopes: ['admin'] }))
+  for (const { id, scopes } of admins) await call('Auth.Generate', { id, scopes }, ADMIN)
   const done = await Promise.allSettled([
-    call('Accounts.Delete', { id: 'bob' }, bosses[0]),
-    call('Accounts.Delete', { id: 'anna' }, bosses[1]),
+    call('Accounts.Delete', { id: 'bob' }, admins[0]),
+    call('Accounts.Delete', { id: 'anna' }, admins[1]),
   ])
   t.same(done.map(({ status }) => status).sort(), ['fulfilled', 'rejected'])
   t.match(

@@ -65,8 +65,8 @@ t.test('rejects duplicate ids and names', async (t) => {
     ...conflict,
     message: 'Account with this Name already exists',
   })
-  const both = ['a', 'b', 'c'].map((id) => accounts.create('mx', { id, name: 'same' }, ID))
-  const ends = (await Promise.allSettled(both)).map(({ status }) => status)
+  const created = ['a', 'b', 'c'].map((id) => accounts.create('mx', { id, name: 'same' }, ID))
+  const ends = (await Promise.allSettled(created)).map(({ status }) => status)
   t.same(
     ends.sort(),
     ['fulfilled', 'rejected', 'rejected'],

@@ -7,7 +7,7 @@ const RULE: RuleMessage = {
   ...{ id: 'login', scope: '', access: 'GRANTED', priority: 0 },
   resource: { type: 'service', name: 'auth', endpoint: '*' },
 }
-const NONE = { type: '', name: '', endpoint: '' }
+const EMPTY_RESOURCE = { type: '', name: '', endpoint: '' }
 
 t.test('parses a rule of a request', (t) => {
   t.same(toRule(RULE, ID), RULE)
@@ -24,9 +24,9 @@ t.test('parses a rule of a request', (t) => {
 
 t.test('reports the missing part of a rule', (t) => {
   const cases: [Partial<RuleMessage>, string][] = [
-    [{ id: '', scope: '', access: '', resource: NONE }, 'Rule missing'],
+    [{ id: '', scope: '', access: '', resource: EMPTY_RESOURCE }, 'Rule missing'],
     [{ id: '' }, 'ID missing'],
-    [{ resource: NONE }, 'Resource missing'],
+    [{ resource: EMPTY_RESOURCE }, 'Resource missing'],
     [{ access: '' }, 'Access missing'],
     [{ access: 'UNKNOWN' }, 'Access missing'],
   ]
@@ -60,6 +60,8 @@ t.test('reports the invalid part of a rule and the expected form', (t) => {
   ]
   for (const [input, message] of cases)
     t.throws(() => toRule({ ...RULE, ...input }, ID), { id: ID, code: 400, message })
-  t.throws(() => toResource(NONE, 'request.resource', ID), { message: /^request\.resource\.type / })
+  t.throws(() => toResource(EMPTY_RESOURCE, 'request.resource', ID), {
+    message: /^request\.resource\.type /,
+  })
   t.end()
 })

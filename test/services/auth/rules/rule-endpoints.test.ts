@@ -21,7 +21,7 @@ interface List {
   readonly rules: readonly Rule[]
 }
 
-interface News extends List {
+interface Update extends List {
   readonly more: boolean
 }
 
@@ -138,8 +138,8 @@ t.test('warns about an endpoint that the registered service does not have', asyn
   const findService = (namespace: string, name: string) => {
     if (name === 'broken') throw new Error('connection refused')
     const endpoints = [{ name: 'Nums.Int', request: NO_FIELDS, response: NO_FIELDS, metadata: {} }]
-    const isThere = namespace === 'acme' && name === 'nums'
-    return isThere ? [{ name, version: '1', nodes: [], metadata: {}, endpoints }] : []
+    const hasRule = namespace === 'acme' && name === 'nums'
+    return hasRule ? [{ name, version: '1', nodes: [], metadata: {}, endpoints }] : []
   }
   const { call } = await openPlatformAuth(t, { findService })
   const options = { namespace: 'acme' }
@@ -193,7 +193,7 @@ t.test('streams complete rules to services and administrators after each change'
   const inAcme = { options: { namespace: 'acme' } }
   const stranger = { ...SERVICE, issuer: 'other' }
   await t.rejects(watch('Rules.Watch', inAcme, stranger).next(), { code: 403 })
-  const all = [watch<News>('Rules.Watch', {}, SERVICE), watch<News>('Rules.Watch', {}, ADMIN)]
+  const all = [watch<Update>('Rules.Watch', {}, SERVICE), watch<Update>('Rules.Watch', {}, ADMIN)]
   for (const stream of all)
     t.match(await nextOf(stream), { rules: [{ id: 'default' }], more: false })
   await call('Rules.Create', { rule: LOGIN, ...inAcme }, ADMIN)
@@ -223,7 +223,7 @@ t.test('splits many rules into several messages', async (t) => {
   const { call, watch } = await openPlatformAuth(t)
   const ids = Array.from({ length: 700 }, (_, i) => `rule${i}`)
   for (const id of ids) await call('Rules.Create', { rule: { ...LOGIN, id } }, ADMIN)
-  const stream = watch<News>('Rules.Watch', {}, ADMIN)
+  const stream = watch<Update>('Rules.Watch', {}, ADMIN)
   const messages = [await nextOf(stream), await nextOf(stream)]
   t.same(
     messages.map(({ more }) => more),

@@ -74,8 +74,8 @@ t.test('rejects a change that locks out all accounts', async (t) => {
   await rules.create('mx', LOGIN, {}, ID)
   await rules.create('mx', { ...LOGIN, id: 'login2' }, {}, ID)
   await rules.delete('mx', 'default', {}, ID)
-  const both = ['login', 'login2'].map((id) => rules.delete('mx', id, {}, ID))
-  const ends = (await Promise.allSettled(both)).map(({ status }) => status)
+  const deleted = ['login', 'login2'].map((id) => rules.delete('mx', id, {}, ID))
+  const ends = (await Promise.allSettled(deleted)).map(({ status }) => status)
   t.same(
     ends.sort(),
     ['fulfilled', 'rejected'],

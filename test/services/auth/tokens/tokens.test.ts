@@ -19,7 +19,7 @@ async function open(t: Test, options: AuthPartsOptions = {}) {
     tokens.refresh(
       token,
       { lifeS: LIFE_S, errorId: ID },
-      (why, family) => void (why === 'reused' ? reused : unknown).push(family),
+      (reason, family) => void (reason === 'reused' ? reused : unknown).push(family),
     )
   /** Account of a token, or the reason why it is rejected. */
   const inspectToken = (token: string) =>
@@ -102,13 +102,13 @@ t.test('issues access tokens while the store is full', async (t) => {
   t.equal(await inspectToken(next.accessToken), 'revoked')
 })
 
-for (const [who, namespace, scopes] of [
+for (const [id, namespace, scopes] of [
   ['a program of mx', 'mx', ['workload:mx/shop']],
   ['an external service of mx', 'mx', ['service']],
   ['an account of mx without scopes', 'mx', []],
   ['a tenant', 'acme', ['admin']],
 ] as const)
-  t.test(`logins and revocations of ${who} do not use the reserve of a full store`, async (t) => {
+  t.test(`logins and revocations of ${id} do not use the reserve of a full store`, async (t) => {
     const maxBytes = 100_000
     const adapter = createMemoryStore({ maxBytes })
     const { tokens, accounts, store, refresh, revoke, clock } = await open(t, { adapter })
@@ -151,15 +151,15 @@ t.test('stores only hashes of refresh tokens', async (t) => {
 
 t.test('ends the login when a used refresh token is reused later', async (t) => {
   const { tokens, account, refresh, inspectToken, clock, reused } = await open(t)
-  const stolen = await tokens.begin(account, 60)
+  const stolenFamily = await tokens.begin(account, 60)
   const other = await tokens.begin(account, 60)
-  const next = await refresh(stolen.refreshToken)
+  const next = await refresh(stolenFamily.refreshToken)
   const last = await refresh(next.refreshToken)
   clock.ms += 11_000
   await t.rejects(refresh(next.refreshToken), WRONG)
   t.match(reused, [{ namespace: 'mx', account: 'jane' }])
   await t.rejects(refresh(last.refreshToken), WRONG)
-  for (const { accessToken } of [stolen, next, last])
+  for (const { accessToken } of [stolenFamily, next, last])
     await t.resolveMatch(inspectToken(accessToken), 'revoked')
   t.equal(await inspectToken(other.accessToken), 'jane', 'another login stays valid')
   await refresh(other.refreshToken)

@@ -36,9 +36,9 @@ t.test('prefers the configured key and does not read the file', async (t) => {
 
 t.test('reads the key from the file, which is created if missing', async (t) => {
   const { store, file } = open(t)
-  const made = await openSecretKey({ store, file })
+  const created = await openSecretKey({ store, file })
   t.ok(existsSync(file))
-  t.equal((await openSecretKey({ store, file }))!.id, made!.id)
+  t.equal((await openSecretKey({ store, file }))!.id, created!.id)
   t.strictSame(
     await store.listTables(),
     [],

@@ -39,11 +39,11 @@ t.test('queries services listed without nodes, 16 at a time, and keeps their ord
 t.test('a version that is removed during loading remains listed without nodes', async (t) => {
   const memory = createMemoryRegistry()
   t.teardown(() => memory.close?.())
-  const [gone, other] = [
+  const [removedNode, other] = [
     makeService('gone', ['a:1']),
     { ...makeService('b', ['a:1']), version: '2' },
   ]
   await memory.register!(other)
-  const listed = [gone, { ...other, version: '1' }, other].map(bare)
+  const listed = [removedNode, { ...other, version: '1' }, other].map(bare)
   t.strictSame(await readAll(memory, listed), [...listed.slice(0, 2), other])
 })

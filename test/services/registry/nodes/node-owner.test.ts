@@ -23,7 +23,7 @@ t.test(
       await sendRequest('Auth.Generate', { id, type: 'service', scopes: [scope], secret })
       tokens[id] = await logIn(id, secret)
     }
-    const send = async (who: string, method: string, name: string, port: number) => {
+    const send = async (owner: string, method: string, name: string, port: number) => {
       const metadata = { 'mx-owner': 'somebody else' }
       const address = `127.0.0.1:${port}`
       const request = toRegistration(name, [], { nodes: [{ id: address, address, metadata }] })
@@ -31,12 +31,14 @@ t.test(
         'registry',
         `Registry.${method}`,
         request,
-        tokens[who],
+        tokens[owner],
       )
       return code === 200 ? code : `${code} ${body.Detail}`
     }
-    const register = (who: string, name: string, port: number) => send(who, 'Register', name, port)
-    const leave = (who: string, name: string, port: number) => send(who, 'Deregister', name, port)
+    const register = (owner: string, name: string, port: number) =>
+      send(owner, 'Register', name, port)
+    const deregister = (owner: string, name: string, port: number) =>
+      send(owner, 'Deregister', name, port)
 
     t.equal(await register('first', 'greeter', 9001), 200)
     t.equal(await register('first', 'greeter', 9002), 200, 'another node')
@@ -47,20 +49,20 @@ t.test(
       conflict,
       'with the address of an existing node',
     )
-    t.match(await leave('second', 'greeter', 9001), conflict)
+    t.match(await deregister('second', 'greeter', 9001), conflict)
     t.match(await register('shop', 'greeter', 9003), /^401 .*workload:mx\/greeter/)
     t.equal(await register('admin', 'greeter', 9009), 200, 'an operator takes over the name')
     t.equal(await register('first', 'greeter', 9001), 200, 'a heartbeat of an existing node')
     t.match(await register('first', 'greeter', 9004), conflict, 'a new node is rejected')
-    t.equal(await leave('first', 'greeter', 9001), 200)
-    t.equal(await leave('first', 'greeter', 9002), 200)
-    t.equal(await leave('admin', 'greeter', 9009), 200)
+    t.equal(await deregister('first', 'greeter', 9001), 200)
+    t.equal(await deregister('first', 'greeter', 9002), 200)
+    t.equal(await deregister('admin', 'greeter', 9009), 200)
     t.equal(await register('second', 'greeter', 9003), 200, 'the name is available')
 
     t.equal(await register('first', 'shop', 9001), 200)
     t.equal(await register('shop', 'shop', 9005), 200, 'the workload owns its name')
     t.match(await register('second', 'shop', 9006), /^409 /)
-    t.equal(await leave('shop', 'shop', 9001), 200)
+    t.equal(await deregister('shop', 'shop', 9001), 200)
   },
 )
 

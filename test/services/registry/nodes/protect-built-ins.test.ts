@@ -3,8 +3,8 @@ import { createMemoryRegistry } from '../../../../adapters/registry/memory.ts'
 import { rejectBuiltInNodes } from '../../../../services/registry/nodes/protect-built-ins.ts'
 import { openServer } from '../../../fixtures/server.ts'
 
-const OWN = '127.0.0.1:8081'
-const toService = (name: string, id: string, address = OWN) => ({
+const PROXY_ADDRESS = '127.0.0.1:8081'
+const toService = (name: string, id: string, address = PROXY_ADDRESS) => ({
   name,
   version: 'latest',
   metadata: {},
@@ -23,15 +23,18 @@ t.test('rejects deregistering a built-in service of this server with 409', async
     message:
       'node store-1 of store belongs to this server and cannot be deregistered while the server is running',
   }
-  await t.rejects(rejectBuiltInNodes(toService('store', 'store-1'), registry, OWN, 'id'), rejected)
+  await t.rejects(
+    rejectBuiltInNodes(toService('store', 'store-1'), registry, PROXY_ADDRESS, 'id'),
+    rejected,
+  )
   const otherServer = toService('store', 'store-1', '10.0.0.1:1')
   await t.rejects(
-    rejectBuiltInNodes(otherServer, registry, OWN, 'id'),
+    rejectBuiltInNodes(otherServer, registry, PROXY_ADDRESS, 'id'),
     rejected,
     'nodes are compared by id',
   )
-  await rejectBuiltInNodes(toService('store', 'store-2'), registry, OWN, 'id')
-  await rejectBuiltInNodes(toService('greeter', 'greeter-1'), registry, OWN, 'id')
+  await rejectBuiltInNodes(toService('store', 'store-2'), registry, PROXY_ADDRESS, 'id')
+  await rejectBuiltInNodes(toService('greeter', 'greeter-1'), registry, PROXY_ADDRESS, 'id')
   await rejectBuiltInNodes(toService('store', 'store-1'), registry, undefined, 'id')
 })
 

@@ -47,8 +47,12 @@ t.test('runs the web process of a Procfile', async (t) => {
   const built = await build()
   t.match(built, { command: ['/bin/sh', '-c', 'echo $PORT'], protocol: 'http' })
   t.equal(runBuilt({ ...built, env: { PORT: '7' } }), '7\n')
-  const both = makeSource(t, { Procfile: 'web: echo x\n', 'mx.yaml': 'protocol: mx\n' })
-  t.match(await both.build(), { command: ['echo', 'x'], protocol: 'mx', language: 'command' })
+  const withBothFiles = makeSource(t, { Procfile: 'web: echo x\n', 'mx.yaml': 'protocol: mx\n' })
+  t.match(await withBothFiles.build(), {
+    command: ['echo', 'x'],
+    protocol: 'mx',
+    language: 'command',
+  })
 })
 
 t.test('accepts a folder or a file as entrypoint', async (t) => {

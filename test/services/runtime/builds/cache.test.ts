@@ -9,16 +9,16 @@ import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
 function open(t: Test) {
   const cacheFolder = makeTempFolder(t, 'cache')
   const user = makeTempFolder(t, 'user')
-  const made: string[] = []
+  const built: string[] = []
   return {
     cacheFolder,
     user,
-    made,
+    built,
     use: (name: string, by = user, fail?: Error, signal = new AbortController().signal) =>
       useCached(
         { cacheFolder, kind: 'things', madeOf: [name], user: by, signal },
         async (folder) => {
-          made.push(name)
+          built.push(name)
           await pause(20)
           await writeFile(join(folder, 'thing'), name)
           if (fail !== undefined) throw fail
@@ -28,60 +28,61 @@ function open(t: Test) {
 }
 
 t.test('creates an entry once for concurrent builds', async (t) => {
-  const { use, made } = open(t)
+  const { use, built } = open(t)
   const folders = await Promise.all([use('a'), use('a'), use('b'), use('a')])
   t.equal(new Set(folders).size, 2)
-  t.strictSame(made.sort(), ['a', 'b'])
+  t.strictSame(built.sort(), ['a', 'b'])
   t.equal(await use('a'), folders[0])
-  t.strictSame(made.length, 2)
+  t.strictSame(built.length, 2)
   t.equal(await readFile(join(folders[0]!, 'thing'), 'utf8'), 'a')
 })
 
 t.test('deletes a failed entry and does not fail the waiting builds', async (t) => {
-  const { use, made, cacheFolder } = open(t)
+  const { use, built, cacheFolder } = open(t)
   const failing = use('a', undefined, new Error('went wrong'))
   const pending = use('a')
   await t.rejects(failing, { message: 'went wrong' })
   t.equal(await readFile(join(await pending, 'thing'), 'utf8'), 'a')
-  t.equal(made.length, 2)
+  t.equal(built.length, 2)
   t.equal(readdirSync(join(cacheFolder, 'things')).length, 1)
 })
 
 t.test('stops waiting for another build when cancelled', async (t) => {
-  const { use, made } = open(t)
+  const { use, built } = open(t)
   const making = use('a')
   const abort = new AbortController()
   const pending = use('a', undefined, undefined, abort.signal)
   abort.abort(new Error('given up'))
-  let isMade = false
+  let isBuilt = false
   const done = making.then(() => {
-    isMade = true
+    isBuilt = true
   })
   await t.rejects(pending, { message: 'given up' })
-  t.notOk(isMade)
+  t.notOk(isBuilt)
   await done
-  t.strictSame(made, ['a'])
+  t.strictSame(built, ['a'])
 })
 
 t.test('recreates an incomplete entry of an earlier server', async (t) => {
-  const { use, made } = open(t)
+  const { use, built } = open(t)
   const folder = await use('a')
   rmSync(join(folder, '.whole'))
   writeFileSync(join(folder, 'rest'), '')
   t.equal(await use('a'), folder)
-  t.equal(made.length, 2)
+  t.equal(built.length, 2)
   t.notOk(existsSync(join(folder, 'rest')))
 })
 
 t.test('deletes unused entries after their retention', async (t) => {
   const { use, user } = open(t)
-  const gone = makeTempFolder(t, 'gone')
-  const unused = await use('unused', gone)
+  const missingFolder = makeTempFolder(t, 'gone')
+  const unused = await use('unused', missingFolder)
   const used = await use('used', user)
-  const recent = await use('recent', gone)
-  rmSync(gone, { recursive: true })
-  const longAgo = new Date(Date.now() - 8 * 86_400_000)
-  for (const folder of [unused, used]) utimesSync(join(folder, '.whole'), longAgo, longAgo)
+  const recent = await use('recent', missingFolder)
+  rmSync(missingFolder, { recursive: true })
+  const eightDaysAgo = new Date(Date.now() - 8 * 86_400_000)
+  for (const folder of [unused, used])
+    utimesSync(join(folder, '.whole'), eightDaysAgo, eightDaysAgo)
   await use('other')
   t.notOk(existsSync(unused))
   t.ok(existsSync(used), 'the entry of an existing user is retained')
@@ -90,10 +91,10 @@ t.test('deletes unused entries after their retention', async (t) => {
 
 t.test('retains the most recently used of many unused entries', async (t) => {
   const { use } = open(t)
-  const gone = makeTempFolder(t, 'gone')
+  const missingFolder = makeTempFolder(t, 'gone')
   const folders: string[] = []
-  for (let i = 0; i < 12; i++) folders.push(await use(String(i), gone))
-  rmSync(gone, { recursive: true })
+  for (let i = 0; i < 12; i++) folders.push(await use(String(i), missingFolder))
+  rmSync(missingFolder, { recursive: true })
   for (const [i, folder] of folders.entries()) {
     const usedAt = new Date(Date.now() - (100 + i) * 60_000)
     utimesSync(join(folder, '.whole'), usedAt, usedAt)

@@ -20,9 +20,9 @@ t.test('runs work if there is free space', async (t) => {
   const folder = makeTempFolder(t, 'room')
   const real = createDiskRoom({ folder, leastBytes: 1 })
   t.equal(await real.use(signal, async () => 'done'), 'done', 'the actual amount of free space')
-  const most = createDiskRoom({ folder, leastBytes: Number.MAX_SAFE_INTEGER })
+  const unlimited = createDiskRoom({ folder, leastBytes: Number.MAX_SAFE_INTEGER })
   await t.rejects(
-    most.use(signal, async () => 'done'),
+    unlimited.use(signal, async () => 'done'),
     { code: 507 },
   )
   const none = createDiskRoom({ folder, leastBytes: 0, readFree: async () => 0 })

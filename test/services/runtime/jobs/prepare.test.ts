@@ -51,8 +51,8 @@ t.test('restarts the current revision with the current settings', async (t) => {
 })
 
 t.test('needs no build for an image', async (t) => {
-  const asked = { ...wish, image: 'nginx:1', args: ['-v'], protocol: 'http', port: 80 } as const
-  t.match(await open(t).run(makeRecord({ source: '', wish: asked })), {
+  const request = { ...wish, image: 'nginx:1', args: ['-v'], protocol: 'http', port: 80 } as const
+  t.match(await open(t).run(makeRecord({ source: '', wish: request })), {
     ...{ id: 'one', build: '', protocol: 'http', port: 80, instances: 1 },
     program: { kind: 'image', image: 'nginx:1', args: ['-v'] },
   })

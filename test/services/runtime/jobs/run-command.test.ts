@@ -51,13 +51,13 @@ t.test('streams the output and returns how the program ended', async (t) => {
 })
 
 t.test('passes standard output separately if requested', async (t) => {
-  let out = ''
+  let stdout = ''
   const onStdout = (text: string) => {
-    out += text
+    stdout += text
   }
   const { ended, output } = run(t, 'echo out; echo err >&2', { onStdout })
   await ended
-  t.equal(out, 'out\n')
+  t.equal(stdout, 'out\n')
   t.equal(output(), 'err\n')
 })
 
@@ -74,13 +74,13 @@ t.test('kills the process group when the program ends or is cancelled', async (t
   await waitUntil(() => !isRunning(Number(remaining.output())))
 
   const abort = new AbortController()
-  const stubborn = run(t, 'trap "" TERM INT; sleep 60 & echo $!; wait; sleep 60', {
+  const unstoppable = run(t, 'trap "" TERM INT; sleep 60 & echo $!; wait; sleep 60', {
     signal: abort.signal,
   })
-  await waitUntil(() => stubborn.output() !== '')
+  await waitUntil(() => unstoppable.output() !== '')
   abort.abort(new Error('enough'))
-  await t.rejects(stubborn.ended, { message: 'enough' })
-  await waitUntil(() => !isRunning(Number(stubborn.output())))
+  await t.rejects(unstoppable.ended, { message: 'enough' })
+  await waitUntil(() => !isRunning(Number(unstoppable.output())))
   await t.rejects(run(t, 'echo', { signal: abort.signal }).ended, { message: 'enough' })
 })
 

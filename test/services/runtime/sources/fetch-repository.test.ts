@@ -79,8 +79,8 @@ t.test('rejects a small repository that expands to billions of files', async (t)
       ...{ cwd: repository.folder, input: names.join('\n'), encoding: 'utf8' },
     }).trim()
   }
-  const who = ['-c', 'user.name=t', '-c', 'user.email=t@example.org']
-  const commit = repository.git(...who, 'commit-tree', tree, '-m', 'x')
+  const identity = ['-c', 'user.name=t', '-c', 'user.email=t@example.org']
+  const commit = repository.git(...identity, 'commit-tree', tree, '-m', 'x')
   repository.git('update-ref', 'refs/heads/main', commit)
   const { rejected, fetch } = open(t, repository.folder)
   await t.rejects(fetch(), {

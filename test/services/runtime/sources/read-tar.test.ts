@@ -34,21 +34,21 @@ t.test('rejects data after the end of an archive, but accepts zeros', async (t) 
     { path: 'c' },
   ])
   const second = makeTar([{ path: 'hidden', content: 'one' }])
-  const behind = {
+  const following = {
     code: 400,
     message: 'data follows the end of the tar archive; create the archive again',
   }
   for (const length of [100, 512, 100_000]) {
-    const both = Buffer.concat([archive, second])
-    await t.rejects(read(toChunks(both, length)), behind, `chunks of ${length}`)
+    const twoArchives = Buffer.concat([archive, second])
+    await t.rejects(read(toChunks(twoArchives, length)), following, `chunks of ${length}`)
     const junk = Buffer.concat([archive, Buffer.alloc(600), Buffer.from('junk')])
-    await t.rejects(read(toChunks(junk, length)), behind, `junk, chunks of ${length}`)
+    await t.rejects(read(toChunks(junk, length)), following, `junk, chunks of ${length}`)
     const padded = Buffer.concat([archive, Buffer.alloc(10_000)])
     const names = (await read(toChunks(padded, length))).map(([name]) => name)
     t.strictSame(names, ['a', 'b', 'c'])
   }
   const members = Buffer.concat([gzipSync(archive), gzipSync(second)])
-  await t.rejects(read(toChunks(members)), behind, 'a second gzip member')
+  await t.rejects(read(toChunks(members)), following, 'a second gzip member')
   const junk = Buffer.concat([gzipSync(archive), Buffer.from('junk')])
   await t.rejects(read(toChunks(junk)), { code: 400, message: /^not a gzip archive/ })
 })

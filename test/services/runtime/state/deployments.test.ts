@@ -107,13 +107,13 @@ t.test('a revision that started before a newer request continues to serve', asyn
 
 t.test('a revision that started before it was cancelled continues to serve', async (t) => {
   const record = makeRecord({ current: makeRevision('zero') })
-  let giveUp = async () => {}
+  let abandon = async () => {}
   let pending: Promise<void> | undefined
   const { objects, folders, deployments } = open(t, async () => {
     await objects.change(record, (now) => ({ ...now, asked: NEXT_REQUEST }))
-    pending = giveUp()
+    pending = abandon()
   })
-  giveUp = () => deployments.giveUp('service:mx:helloworld:latest')
+  abandon = () => deployments.giveUp('service:mx:helloworld:latest')
   await objects.add(record)
   deployments.begin(record)
   await waitUntil(() => pending !== undefined)

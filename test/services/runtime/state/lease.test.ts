@@ -37,7 +37,7 @@ function share(t: Test): Shared {
       const changes: boolean[] = []
       const lease = createLease({
         ...{ store: { ...store, commit }, holder, durationMs: 50, elapsedMs: () => clock.ms },
-        onChange: (isHeld) => changes.push(isHeld),
+        onChange: (isHolder) => changes.push(isHolder),
       })
       await lease.begin()
       t.teardown(lease.close)

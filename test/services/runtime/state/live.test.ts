@@ -31,9 +31,9 @@ t.test('is pending with a cause while waiting for a node', async (t) => {
   const state = toState({ status: 'pending', ready: 0, waiting: 'no node can run it: no memory' })
   const next = withLive(record, toLive({ deployment, state }))
   t.match(next, { status: 'pending', fault: 'no node can run it: no memory' })
-  const placed = withLive(next, toLive({ deployment, state: toState({ status: 'starting' }) }))
-  t.match(placed, { status: 'starting' })
-  t.notOk('fault' in placed)
+  const deployed = withLive(next, toLive({ deployment, state: toState({ status: 'starting' }) }))
+  t.match(deployed, { status: 'starting' })
+  t.notOk('fault' in deployed)
 })
 
 t.test(
@@ -49,8 +49,8 @@ t.test(
       status: 'running',
       update: 'building',
     })
-    const over = withLive({ ...record, settled: 'two', update: 'starting' }, toLive({ state }))
-    t.notOk('update' in over)
+    const finished = withLive({ ...record, settled: 'two', update: 'starting' }, toLive({ state }))
+    t.notOk('update' in finished)
   },
 )
 
