@@ -103,7 +103,7 @@ t.test(
       if ((await dumpStore(store)).includes(parseSecretKey(other, 'key').id)) incomplete++
       t.strictSame(
         { missing, incomplete },
-        { missing: 0, torn: 0 },
+        { missing: 0, incomplete: 0 },
         `kill ${round}: ${read} versions`,
       )
       await store.close()

@@ -138,7 +138,7 @@ for (const sync of ['os', 'always'] as const) {
         for (const sequence of acked) if (events.has(sequence)) faults.again++
         t.strictSame(faults, { missing: 0, lost: 0, forgotten: 0, again: 0 }, `kill ${round}`)
         for (const events of [added, short, dead])
-          t.strictSame(countFaults(events), { gaps: 0, torn: 0 })
+          t.strictSame(countFaults(events), { gaps: 0, incomplete: 0 })
         t.equal(stored.at(-1)!.sequence, stored.length)
         t.ok((short.at(-1)?.sequence ?? 0) >= lastShort)
         t.ok(round < 3 || lastShort < 100 || short[0]!.sequence > 1, 'retention continues')
@@ -148,7 +148,7 @@ for (const sync of ['os', 'always'] as const) {
       const adapter = createLmdbEvents({ folder })
       const all = await readAll(adapter, RETENTION)
       for (const events of [all, await readAll(adapter, DEAD)]) {
-        t.strictSame(countFaults(events), { gaps: 0, torn: 0 })
+        t.strictSame(countFaults(events), { gaps: 0, incomplete: 0 })
         t.equal(events[0]!.sequence, 1)
       }
       const toIds = (events: readonly StoredEvent[]) => events.map(({ id }) => id)

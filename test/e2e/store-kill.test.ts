@@ -94,7 +94,7 @@ for (const sync of ['os', 'always']) {
         for (const key of written.keys()) acknowledged.add(key)
         const store = createStore(createLmdbStore({ folder }))
         const { faults } = await findFaults(store, `${round}/`, written.keys())
-        t.strictSame(faults, { missing: 0, torn: 0 }, `kill ${round}: ${written.size} writes`)
+        t.strictSame(faults, { missing: 0, incomplete: 0 }, `kill ${round}: ${written.size} writes`)
         const [version] = await store.commit([
           { table: LEFT, key: 'last/version', value: Buffer.from('0/0/1') },
         ])
@@ -105,7 +105,7 @@ for (const sync of ['os', 'always']) {
       }
       const store = createStore(createLmdbStore({ folder }))
       const { faults, written } = await findFaults(store, '', acknowledged)
-      t.strictSame(faults, { missing: 0, torn: 0 }, 'all earlier records exist at the end')
+      t.strictSame(faults, { missing: 0, incomplete: 0 }, 'all earlier records exist at the end')
       await store.close()
       const others = written - acknowledged.size
       const counts = `${acknowledged.size} acknowledged writes, ${others} that were not`

@@ -43,14 +43,14 @@ t.test('the buffer is limited by the number of messages and bytes', async (t) =>
     const { feed, read } = open()
     const message = toMessage('x'.repeat(size))
     let received = 1
-    let verifying = feed.take(message)
-    while (verifying === undefined) {
-      verifying = feed.take(message)
+    let pendingTake = feed.take(message)
+    while (pendingTake === undefined) {
+      pendingTake = feed.take(message)
       received++
     }
     t.equal(received, maxMessages)
     let isAccepted = false
-    const pending = Promise.resolve(verifying).then(() => {
+    const pending = Promise.resolve(pendingTake).then(() => {
       isAccepted = true
     })
     await new Promise(setImmediate)
@@ -84,9 +84,9 @@ t.test('a subscriber that always lags retains only its buffered messages in memo
 
 t.test('a closed feed accepts no messages and settles pending writes', async (t) => {
   const { feed, read, closed } = open()
-  const verifying = feed.take(toMessage('x'.repeat(2 * 1024 * 1024)))
+  const pendingTake = feed.take(toMessage('x'.repeat(2 * 1024 * 1024)))
   await feed.return!()
-  await verifying
+  await pendingTake
   t.equal(await read(), undefined)
   t.equal(feed.take(toMessage('2')), undefined)
   await feed.return!()

@@ -123,7 +123,7 @@ t.test('exits with this process, even if this process is killed', async (t) => {
 
 t.test('kills a program that exceeds its limits and reports the limit', async (t) => {
   const bounds = { memoryBytes: 2 ** 40, processes: 3 }
-  const fastReader = run(t, 'for i in 1 2 3 4 5 6; do sleep 100 & done; wait', { bounds })
-  t.match(await fastReader.ended, { isDone: false, how: /^it had \d+ processes, limit 3$/ })
+  const forking = run(t, 'for i in 1 2 3 4 5 6; do sleep 100 & done; wait', { bounds })
+  t.match(await forking.ended, { isDone: false, how: /^it had \d+ processes, limit 3$/ })
   t.match(await run(t, 'true', { bounds }).ended, { isDone: true, how: 'exit status 0' })
 })
