@@ -6,11 +6,12 @@ import { GatewayError } from '../core/errors.ts'
 import type { Exchange } from '../core/exchange.ts'
 import { toHostName } from '../core/http/host/host-name.ts'
 import { isServiceName } from '../core/registry/service-name.ts'
+import { decodeBody, hasEncodedBody } from '../core/request/decode-body.ts'
 import type { ExplicitTarget } from '../core/request/explicit-target.ts'
 import { parseFormPairs } from '../core/request/form.ts'
 import { parseJson } from '../core/request/json/json.ts'
 import { skipBlanks, splitObject } from '../core/request/json/json-text.ts'
-import { type RequestType, rejectContentCoding, toRequestType } from '../core/request/media-type.ts'
+import { type RequestType, toRequestType } from '../core/request/media-type.ts'
 import { parseMultipart } from '../core/request/multipart.ts'
 import { decodeUtf8 } from '../core/request/utf8.ts'
 import { joinName, toRoute } from '../core/route.ts'
@@ -123,7 +124,7 @@ export default function call(options: CallOptions): CallHandler {
         headers,
       })
     }
-    rejectContentCoding(x.headers.get('content-encoding'), ID)
+    if (hasEncodedBody(x)) await decodeBody(x, BODY_MAX_BYTES, ID)
     const { service, endpoint, address, request } = readCall(
       await x.readBody(BODY_MAX_BYTES),
       x.headers.get('content-type'),

@@ -2,12 +2,13 @@ import type { Handler } from '../core/chain.ts'
 import { GATEWAY_ID, GatewayError } from '../core/errors.ts'
 import type { Exchange } from '../core/exchange.ts'
 import { shapeOf } from '../core/request/coercion/shape.ts'
+import { decodeBody, hasEncodedBody } from '../core/request/decode-body.ts'
 import { unwrapEnvelope } from '../core/request/jsonrpc.ts'
-import { type RequestType, rejectContentCoding, toRequestType } from '../core/request/media-type.ts'
+import { type RequestType, toRequestType } from '../core/request/media-type.ts'
 import { formatPlainQuery } from '../core/request/query/plain-query.ts'
 import { toRequestDocument } from '../core/request/request-document.ts'
 import { formatContext, isJson, JSON_REPLY } from '../core/rpc/context-headers.ts'
-import { type CallLimits, GatewayCall } from '../core/rpc/gateway-call.ts'
+import { BODY_MAX_BYTES, type CallLimits, GatewayCall } from '../core/rpc/gateway-call.ts'
 import { withGrpcStatus } from '../core/rpc/grpc/status.ts'
 import { findWire } from '../core/rpc/grpc/wire-format.ts'
 import { LINES } from '../core/rpc/http/ndjson.ts'
@@ -62,16 +63,25 @@ function rejectMethod({ method, route }: Exchange): GatewayError {
   return new GatewayError(route?.service ?? GATEWAY_ID, 405, detail, { headers: ALLOW })
 }
 
-function call(x: Exchange, options: RpcOptions): void {
+function call(x: Exchange, options: RpcOptions): void | Promise<void> {
   const type = x.headers.get('content-type')
   if (type !== undefined && type !== JSON_TYPE && x.method === 'POST') {
     const wire = findWire(type, x.httpVersion === '2')
     if (wire !== undefined) return new FramedCall(x, options, wire).open()
   }
-  try {
-    new RpcCall(x, options, type).collect()
-  } catch (error) {
+  const fail = (error: unknown): never => {
     throw withGrpcStatus(GatewayError.from(error, x.route?.service), type)
+  }
+  try {
+    const started = new RpcCall(x, options, type)
+    if (!hasEncodedBody(x)) return started.collect()
+    return decodeBody(x, BODY_MAX_BYTES, started.service)
+      .then(() => {
+        if (!x.answered) started.collect()
+      })
+      .catch(fail)
+  } catch (error) {
+    fail(error)
   }
 }
 
@@ -83,7 +93,6 @@ class RpcCall extends GatewayCall {
   constructor(x: Exchange, limits: CallLimits, contentType: string | undefined) {
     super(x, limits)
     this.#type = toRequestType(contentType, this.service)
-    if (x.bodyLength !== 0) rejectContentCoding(x.headers.get('content-encoding'), this.service)
   }
 
   protected begin(body: Uint8Array): void {

@@ -76,21 +76,6 @@ export function toRequestType(
   return { type, charset, boundary, kind }
 }
 
-/**
- * Rejects a body with a content coding such as gzip, because the gateway does not decode any (RFC 9110 §8.4).
- *
- * @throws {GatewayError} 415, with `Accept-Encoding` (RFC 9110 §12.5.3).
- */
-export function rejectContentCoding(
-  contentEncoding: string | undefined,
-  id: string = GATEWAY_ID,
-): void {
-  if (contentEncoding === undefined || contentEncoding === '') return
-  if (contentEncoding.toLowerCase() === 'identity') return
-  const detail = `request body must not have a content coding, got ${quote(contentEncoding)}`
-  throw new GatewayError(id, 415, detail, { headers: ['accept-encoding', 'identity'] })
-}
-
 /** Whether text with this `charset` can be read as UTF-8. */
 export function isUtf8Charset(charset: string): boolean {
   return charset === '' || charset === 'utf-8' || charset === 'utf8' || charset === 'us-ascii'

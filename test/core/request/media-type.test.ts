@@ -1,10 +1,5 @@
 import t from 'tap'
-import {
-  isUtf8Charset,
-  parseMediaType,
-  rejectContentCoding,
-  toRequestType,
-} from '../../../core/request/media-type.ts'
+import { isUtf8Charset, parseMediaType, toRequestType } from '../../../core/request/media-type.ts'
 
 t.test('a media type is parsed into type, charset and boundary', async (t) => {
   const cases: [string, [string, string, string]][] = [
@@ -87,17 +82,4 @@ t.test('rejects a charset other than UTF-8 with 415', async (t) => {
   })
   for (const charset of ['', 'utf-8', 'utf8', 'us-ascii']) t.ok(isUtf8Charset(charset), charset)
   t.notOk(isUtf8Charset('utf-16'))
-})
-
-t.test('rejects a body with a content coding with 415', async (t) => {
-  for (const none of [undefined, '', 'identity', 'Identity'])
-    t.doesNotThrow(() => rejectContentCoding(none))
-  for (const coding of ['gzip', 'br', 'identity, gzip', 'x'.repeat(10_000)]) {
-    t.throws(() => rejectContentCoding(coding, 'greeter'), {
-      code: 415,
-      id: 'greeter',
-      headers: ['accept-encoding', 'identity'],
-      message: /^request body must not have a content coding, got ".{2,66}"$/,
-    })
-  }
 })
