@@ -3,7 +3,7 @@ import * as zlib from 'node:zlib'
 import { GATEWAY_ID, GatewayError } from '../errors.ts'
 import { rejectBody } from '../limits/memory-budget.ts'
 import { countBuffered } from '../limits/request-buffers.ts'
-import { quote } from './bad-request.ts'
+import { badRequest, quote } from './bad-request.ts'
 import type { IncomingRequest } from './incoming-request.ts'
 
 /** Maximum size of a decoded body in relation to the encoded one, beyond {@link UNCHECKED_BYTES}. */
@@ -68,11 +68,8 @@ export async function decodeBody(
     }
   } catch (error) {
     if (error instanceof GatewayError) throw error
-    throw new GatewayError(
-      id,
-      400,
-      `request body must be valid ${coding}: ${(error as Error).message}`,
-    )
+    const detail = `request body must be valid ${coding}: ${(error as Error).message}`
+    throw badRequest(id, detail, error)
   } finally {
     decoder.destroy()
   }
