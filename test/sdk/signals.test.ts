@@ -29,8 +29,8 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     child.kill(signal)
     const { code, output } = await ended
     t.equal(code, 0)
-    t.match(output, /"way":"fast"[^\n]*stopped/)
-    t.match(output, /"way":"slow"[^\n]*stopped/)
+    t.match(output, /"reaction":"fast"[^\n]*stopped/)
+    t.match(output, /"reaction":"slow"[^\n]*stopped/)
   })
 }
 
@@ -61,7 +61,7 @@ t.test('a failed graceful shutdown exits with status 1 and the reason', async (t
   const { code, output } = await ended
   t.equal(code, 1)
   t.match(output, /graceful shutdown failed/)
-  t.match(output, /"way":"fast"[^\n]*stopped/)
+  t.match(output, /"reaction":"fast"[^\n]*stopped/)
 })
 
 for (const failure of ['throw', 'reject']) {

@@ -168,7 +168,7 @@ t.test('authorizes calls of hosted services once, by the service', async (t) => 
   const sendRequest = (headers: Record<string, string>) =>
     fetch(`http://${proxy.address}`, {
       method: 'POST',
-      headers: { 'mx-service': 'own', 'mx-endpoint': 'A.Who', ...headers },
+      headers: { 'mx-service': 'own', 'mx-endpoint': 'A.GetCaller', ...headers },
     })
   const denied = await sendRequest({ 'mx-account': formatAccount(ADMIN) })
   t.equal(denied.status, 401)

@@ -32,7 +32,7 @@ async function open(t: Test, instances = 1): Promise<LogSource> {
     copies.push(copy)
     setImmediate(copy.listen)
   }
-  startKubelet(api, { images: { writeLines } })
+  startKubelet(api, { images: { talks: writeLines } })
   const runtime = createKubernetesRuntime({ accountFolder: api.accountFolder })
   t.teardown(() => runtime.close())
   await runtime.apply({ ...WORKLOAD, instances })
