@@ -141,7 +141,7 @@ export function createUpstreams(
   const budget = { left: maxConnections }
   const createPool = (
     state: ServiceState,
-    { host, port, secure, pipeline, lookup, tls }: PoolAddress,
+    { host, port, secure, pipeline, lookup, tls, minKeepAliveMs = 0 }: PoolAddress,
   ): Pool => {
     return new Pool({
       host,
@@ -153,7 +153,8 @@ export function createUpstreams(
       timeouts: state.timeouts,
       // Getters, so that a reload also affects open pools.
       get keepAliveMs() {
-        return ownOf(state)?.keepAliveMs ?? state.limited.keepAliveMs ?? settings.keepAliveMs
+        const own = ownOf(state)?.keepAliveMs ?? state.limited.keepAliveMs
+        return Math.max(own ?? settings.keepAliveMs, minKeepAliveMs)
       },
       get maxAgeMs() {
         return maxAgeOf(state)

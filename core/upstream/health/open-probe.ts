@@ -12,6 +12,11 @@ import { createGrpcProbe } from './grpc-probe.ts'
 import type { HealthOptions } from './health-options.ts'
 import type { Probe } from './probe.ts'
 
+/** Maximum interval of checks that keep their connection open for the next one. */
+const MAX_REUSE_MS = 60_000
+/** A check may be late, for example when many nodes are checked. */
+const REUSE_MARGIN_MS = 2000
+
 /** Creates the health check of a node. */
 export function openProbe(node: UpstreamNode, options: HealthOptions): Probe {
   const { protocol } = node
@@ -31,8 +36,10 @@ export function openProbe(node: UpstreamNode, options: HealthOptions): Probe {
 }
 
 function createHttpProbe(node: UpstreamNode, options: HealthOptions): Probe {
-  const pool = node.createPool(options.port)
-  const { path, body, expect, timeoutMs } = options
+  const { path, body, expect, timeoutMs, intervalMs } = options
+  // Opening a connection costs more than a check.
+  const keepMs = intervalMs <= MAX_REUSE_MS ? intervalMs + REUSE_MARGIN_MS : 0
+  const pool = node.createPool(options.port, keepMs)
   const host = node.hostHeader ?? toHostHeader('backend', node)
   const length = Buffer.byteLength(body)
   const line = `${body === '' ? 'GET' : 'POST'} ${path === '' ? '/' : path} HTTP/1.1`

@@ -8,4 +8,6 @@ export interface PoolAddress extends Pick<NodeSettings, 'host' | 'port' | 'secur
   readonly lookup?: LookupFunction | undefined
   /** @default verified by the system's authorities */
   readonly tls?: UpstreamTls | undefined
+  /** Minimum idle timeout of connections in milliseconds. @default `keep_alive` of the service */
+  readonly minKeepAliveMs?: number
 }

@@ -136,9 +136,14 @@ export class UpstreamNode {
     return links.hostHeader
   }
 
-  /** Creates a pool of further HTTP/1.1 connections. @param port 0 for the port of the node. */
-  createPool(port: number): Pool {
-    const address = this.#toAddress()
+  /**
+   * Creates a pool of further HTTP/1.1 connections.
+   *
+   * @param port 0 for the port of the node.
+   * @param minKeepAliveMs minimum idle timeout of connections in milliseconds.
+   */
+  createPool(port: number, minKeepAliveMs: number = 0): Pool {
+    const address = { ...this.#toAddress(), minKeepAliveMs }
     return this.#options.createPool(port === 0 ? address : { ...address, port })
   }
 

@@ -2,6 +2,8 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import t, { type Test } from 'tap'
+import { fetchPage } from '../../../core/upstream/fetch-page.ts'
+import { Upstream } from '../../../core/upstream/upstream.ts'
 import { clock } from '../../../lib/time/coarse-clock.ts'
 import { configurationFrom } from '../../../platform/config/load.ts'
 import { createUpstreams } from '../../../platform/gateway/upstreams.ts'
@@ -9,9 +11,11 @@ import { createLog } from '../../../platform/process/log.ts'
 import { openApi } from '../../fixtures/api.ts'
 import { listen, listenHttp } from '../../fixtures/listen.ts'
 import { waitUntil } from '../../fixtures/raw-backend.ts'
+import { makeNode, makeService } from '../../fixtures/services.ts'
 
 /** Number of requests that cannot all reach the same of two nodes by chance. */
 const REQUESTS = 64
+const PAGE = { target: '/', host: 'shop', timeoutMs: 10_000, maxBytes: 1000 }
 
 interface Backend {
   readonly address: string
@@ -171,6 +175,33 @@ t.test('keep_alive and max_connection_age apply to connections of all services',
     }
     t.equal(connections, value === '1ms' ? 2 : 1, `${name}=${value}`)
   }
+})
+
+t.test('a pool with a longer minimum keeps its connections beyond keep_alive', async (t) => {
+  const load = configurationFrom(new Map(), { MX_KEEP_ALIVE: '1ms' }, 'server')
+  const { of } = createUpstreams(await load(), {
+    ...{ maxConnections: 10, findCaller: undefined, log: createLog('silent') },
+  })
+  let connections = 0
+  const server = createServer((_, reply) => reply.end('ok')).on('connection', () => connections++)
+  const port = await listen(t, server)
+  const address = { host: '127.0.0.1', port, secure: false, pipeline: 1 }
+  const counts: number[] = []
+  for (const minKeepAliveMs of [0, 60_000]) {
+    const upstream = new Upstream('shop', {
+      createPool: () => of('shop').createPool({ ...address, minKeepAliveMs }),
+    })
+    upstream.update([makeService('shop', [makeNode(`127.0.0.1:${port}`)])])
+    connections = 0
+    for (let i = 0; i < 2; i++) {
+      await fetchPage(upstream, PAGE)
+      const { nowMs } = clock
+      await waitUntil(() => clock.nowMs > nowMs + 1)
+    }
+    counts.push(connections)
+    upstream.close()
+  }
+  t.strictSame(counts, [2, 1])
 })
 
 t.test('services of other namespaces have no Maglev table', async (t) => {

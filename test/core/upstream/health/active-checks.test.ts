@@ -10,6 +10,7 @@ import {
   type HealthOptions,
 } from '../../../../core/upstream/health/health-options.ts'
 import type { CheckHandlers } from '../../../../core/upstream/health/shared-check.ts'
+import type { PoolAddress } from '../../../../core/upstream/node/pool-address.ts'
 import type { UpstreamNode } from '../../../../core/upstream/node/upstream-node.ts'
 import { DEFAULT_POLICIES } from '../../../../core/upstream/policies/policies.ts'
 import { Upstream } from '../../../../core/upstream/upstream.ts'
@@ -74,6 +75,26 @@ t.test(
     t.equal(seen.filter((each) => each === 302).length, 2)
   },
 )
+
+t.test('http: checks share a connection unless they are rarer than one per minute', async (t) => {
+  const keepAliveMs = { short: 0, long: 0 }
+  for (const [key, intervalMs] of [
+    ['short', 10_000],
+    ['long', 90_000],
+  ] as const) {
+    const createPool = (address: PoolAddress) => {
+      keepAliveMs[key] = address.minKeepAliveMs ?? -1
+      return createTestPool(address)
+    }
+    const upstream = new Upstream('greeter', { createPool })
+    upstream.update([makeService('greeter', [makeNode('127.0.0.1:1', { protocol: 'http' })])])
+    const checks = new ActiveChecks({ ...DEFAULT_HEALTH, intervalMs }, () => {})
+    checks.update(upstream.nodes)
+    checks.close()
+    upstream.close()
+  }
+  t.strictSame(keepAliveMs, { short: 12_000, long: 0 })
+})
 
 t.test('http: checks status and body on the configured port', async (t) => {
   const requests: string[] = []
