@@ -31,6 +31,10 @@ export interface Scenario {
   readonly routes?: number
   /** Whether the routes have conditions on headers, parameters and clients. @default false */
   readonly hasConditions?: boolean
+  /** Plugins of mx as YAML, instead of the default ones. @default the default plugins */
+  readonly plugins?: readonly string[]
+  /** Whether clients accept gzip, and proxies compress JSON. @default false */
+  readonly gzip?: boolean
   /** Number of client connections; takes precedence over the option. */
   readonly connections?: number
   /** Minimum meaningful duration. */

@@ -32,6 +32,25 @@ const GET_SMALL = {
   backend: 'direct',
 } as const
 
+/** Enough for any benchmark, so that no request is rejected. */
+const RATE_LIMIT = 'rate-limit: { rules: [{ name: client, limit: 1000000000, window: 1s }] }'
+
+/** A typical chain of a public gateway. */
+const POLICIES: readonly string[] = [
+  'request-id',
+  'proxy-status',
+  'hosts: { allow: [example.com] }',
+  'ip-allow: { allow: [loopback, 10.0.0.0/8] }',
+  'origins: { allow: ["https://app.example.com"] }',
+  'cors: { origins: ["https://app.example.com"] }',
+  'namespace',
+  'forwarded',
+  'body-limit: { limit: 1mb }',
+  RATE_LIMIT,
+  'headers: { request: { set: { x-gateway: mx } }, reply: { remove: [server] } }',
+  'compress',
+]
+
 const CALL = {
   ...GET_SMALL,
   path: `/${SERVICE}/call?name=John`,
@@ -85,6 +104,30 @@ export const SCENARIOS: readonly Scenario[] = [
     rivals: ['nginx', 'mx'],
     routes: 1000,
     hasConditions: true,
+  },
+  {
+    ...GET_SMALL,
+    name: 'rate-limit',
+    title: 'GET, 62 bytes of JSON, a rate limit by client address',
+    plugins: ['request-id', 'namespace', 'forwarded', RATE_LIMIT],
+    rivals: ['nginx', 'mx'],
+  },
+  {
+    ...GET_SMALL,
+    name: 'policies',
+    title: 'GET, 62 bytes of JSON, twelve plugins of mx, nginx without policies',
+    plugins: POLICIES,
+    rivals: ['nginx', 'mx'],
+    goal: 1.35,
+  },
+  {
+    ...GET_SMALL,
+    name: 'compress',
+    title: 'GET, 10 KiB of JSON, compressed with gzip at level 4',
+    path: '/bench/large',
+    plugins: ['request-id', 'namespace', 'forwarded', 'compress: { encodings: [gzip] }'],
+    gzip: true,
+    rivals: ['nginx', 'mx'],
   },
   { ...GET_SMALL, name: 'reply-64k', title: 'GET, 64 KiB response', path: '/bench/64k' },
   { ...GET_SMALL, name: 'reply-1m', title: 'GET, 1 MiB response, streamed', path: '/bench/1m' },

@@ -23,7 +23,7 @@ export const mx: Rival = {
 
 function writeConfig(site: Site): string {
   const { folder, port, backendPort, servicePort, tls, pipeline, workers, accessLog } = site
-  const { routes, hasConditions } = site
+  const { routes, hasConditions, plugins } = site
   const toRoute = hasConditions ? toConditionalRoute : toPathRoute
   const node = `${site.grpc ? 'grpc://' : ''}127.0.0.1:${backendPort}${pipeline > 1 ? `;pipeline=${pipeline}` : ''}`
   const lines = [
@@ -37,6 +37,7 @@ function writeConfig(site: Site): string {
     ...(tls === undefined
       ? []
       : ['enable_tls: true', `tls_cert_file: ${tls.certFile}`, `tls_key_file: ${tls.keyFile}`]),
+    ...(plugins.length === 0 ? [] : ['plugins:', ...plugins.map((plugin) => `  - ${plugin}`)]),
     'services:',
     ...(servicePort === undefined
       ? ['  bench:', `    nodes: ["${node}"]`]

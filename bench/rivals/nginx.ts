@@ -26,6 +26,7 @@ export const nginx: Rival = {
       listenOptions: `${site.tls === undefined ? '' : ' ssl'}${site.http2 ? ' http2' : ''}`,
       httpBackend: site.grpc ? undefined : 'http://backend',
       grpcBackend: site.grpc ? 'grpc://backend' : undefined,
+      gzip: site.gzip ? 'on' : 'off',
       accessLog: site.accessLog
         ? `${join(site.folder, 'access.log')} combined buffer=64k flush=1s`
         : 'off',

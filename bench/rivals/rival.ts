@@ -31,6 +31,10 @@ export interface Site {
   readonly routes: number
   /** Whether the routes have conditions on headers, parameters and clients. */
   readonly hasConditions: boolean
+  /** Plugins of mx as YAML; empty for the default ones. */
+  readonly plugins: readonly string[]
+  /** True to compress JSON with gzip. */
+  readonly gzip: boolean
   /** True to log every request to `access.log` in the folder. */
   readonly accessLog: boolean
 }

@@ -28,6 +28,7 @@ export async function runWrk(
     '--latency',
   ]
   if (scenario.accept !== undefined) command.push('-H', `Accept: ${scenario.accept}`)
+  if (scenario.gzip === true) command.push('-H', 'Accept-Encoding: gzip')
   if (scenario.method !== 'GET') command.push('-s', writeScript(scenario, folder))
   const [program, ...args] = toPinned([...command, url], OTHER_CORES)
   const { stdout } = await runFile(program!, args, { timeout: (seconds + 30) * 1000 })
