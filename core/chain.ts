@@ -62,6 +62,12 @@ export interface BufferedBodyChange {
    * @param body valid during the call only; not empty.
    */
   readonly change: (body: Buffer, x: Exchange) => string | Uint8Array | undefined
+  /**
+   * Content coding that the change applies, after changes without one; sent as `Content-Encoding` (RFC 9110 §8.4).
+   *
+   * @default none
+   */
+  readonly coding?: string
 }
 
 /** A change of a body while it is sent, after all buffered changes. The response has no `Content-Length`. */

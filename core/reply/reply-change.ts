@@ -107,8 +107,9 @@ export function findReplyChanges(
   removeDigests(headers)
   headers.delete('accept-ranges')
   // After the hooks: they would take the body for encoded.
-  for (const { of } of streamed)
+  for (const { of } of [...buffered, ...streamed])
     if (of.coding !== undefined && status !== 304) headers.append('content-encoding', of.coding)
+  if (buffered.length > 1) buffered.sort((a, b) => hasCoding(a) - hasCoding(b))
   return {
     buffered: buffered.length > 0 ? new BufferedReplyChange(buffered) : undefined,
     streamed,
@@ -131,6 +132,10 @@ export function createBodyStreams(
     }
   }
   return streams
+}
+
+function hasCoding({ of }: Change<BufferedBodyChange>): number {
+  return Number(of.coding !== undefined)
 }
 
 /** Converts without copying bytes. */

@@ -1,5 +1,4 @@
 import type { Duplex } from 'node:stream'
-import * as zlib from 'node:zlib'
 import { LRUCache } from 'lru-cache'
 import type { BodyChange } from '../../core/chain.ts'
 import type { Exchange } from '../../core/exchange.ts'
@@ -8,34 +7,22 @@ import type { HeaderList } from '../../core/http/headers.ts'
 import { definePlugin, type PluginDefinition } from '../../core/plugin/define.ts'
 import { Type } from '../../core/schema.ts'
 import { parseSize } from '../../lib/text/units.ts'
+import { type Coding, compressWhole, createStream, SUPPORTED } from './compress/coders.ts'
 import { compileTypes } from './compress/media-types.ts'
 
-const CODINGS = ['zstd', 'br', 'gzip'] as const
-type Coding = (typeof CODINGS)[number]
-
-/** Parts of `node:zlib` that Node.js has from version 22.15 and that the types of version 20 lack. */
-const zstd = zlib as unknown as {
-  readonly createZstdCompress?: (options: {
-    flush: number
-    params: Record<number, number>
-  }) => Duplex
-  readonly constants: Readonly<
-    Record<'ZSTD_e_flush' | 'ZSTD_e_continue' | 'ZSTD_c_compressionLevel', number>
-  >
-}
-const SUPPORTED: readonly Coding[] = CODINGS.filter(
-  (coding) => coding !== 'zstd' || zstd.createZstdCompress !== undefined,
-)
-/** 256 KiB: a window of 4 MiB, the default, would need as much memory for each response. */
-const BROTLI_WINDOW_BITS = 18
-const MAX_GZIP_LEVEL = 9
+/**
+ * Complete responses up to this size are compressed in the main thread, which takes less than half a millisecond up to
+ * {@link MAX_INLINE_LEVEL}: creating a stream and switching threads costs several times as much.
+ */
+const MAX_INLINE_BYTES = 32 * 1024
+const MAX_INLINE_LEVEL = 6
 const MAX_REMEMBERED = 200
 
 const options = Type.Object({
   encodings: Type.Array(
     Type.Union([Type.Literal('zstd'), Type.Literal('br'), Type.Literal('gzip')]),
     {
-      default: [...CODINGS],
+      default: ['zstd', 'br', 'gzip'],
       description:
         'Content codings to offer; the first one wins if the client accepts several equally. zstd requires Node.js 22.15.',
     },
@@ -99,13 +86,22 @@ const plugin: PluginDefinition = definePlugin({
       return stream
     }
 
-    /** Shared by all responses, complete and streamed ones. */
+    /** Shared by all responses. */
     const changes = new Map(
       codings.map((coding) => [
         coding,
-        [false, true].map((flushes) => ({ coding, createStream: () => open(coding, flushes) })),
+        {
+          inline: {
+            coding,
+            maxBytes: MAX_INLINE_BYTES,
+            change: (body: Buffer) => compressWhole(coding, level, body),
+          },
+          whole: { coding, createStream: () => open(coding, false) },
+          unbounded: { coding, createStream: () => open(coding, true) },
+        },
       ]),
     )
+    const maxInlineBytes = level <= MAX_INLINE_LEVEL ? MAX_INLINE_BYTES : -1
 
     return {
       onReplyBody(x, length): BodyChange | undefined {
@@ -115,9 +111,13 @@ const plugin: PluginDefinition = definePlugin({
         if (!isCompressible(replyHeaders.get('content-type'))) return undefined
         if (isEncoded(replyHeaders) || hasNoTransform(replyHeaders)) return undefined
         addVary(replyHeaders)
-        if (streams >= maxStreams || hasNoTransform(x.headers)) return undefined
+        if (hasNoTransform(x.headers)) return undefined
         const coding = choose(x.headers.getAll('accept-encoding').join(','))
-        return coding === '' ? undefined : changes.get(coding)![length < 0 ? 1 : 0]
+        if (coding === '') return undefined
+        const { inline, whole, unbounded } = changes.get(coding)!
+        if (length >= 0 && length <= maxInlineBytes) return inline
+        if (streams >= maxStreams) return undefined
+        return length < 0 ? unbounded : whole
       },
     }
   },
@@ -130,31 +130,6 @@ function parseMin(text: string | number): number {
     return parseSize(text)
   } catch (error) {
     throw new RangeError(`min ${(error as Error).message}`, { cause: error })
-  }
-}
-
-/** @param flushes whether each chunk is sent immediately, for responses that may pause between two chunks. */
-function createStream(coding: Coding, level: number, flushes: boolean): Duplex {
-  const { constants } = zlib
-  switch (coding) {
-    case 'gzip':
-      return zlib.createGzip({
-        level: Math.min(level, MAX_GZIP_LEVEL),
-        flush: flushes ? constants.Z_SYNC_FLUSH : constants.Z_NO_FLUSH,
-      })
-    case 'br':
-      return zlib.createBrotliCompress({
-        flush: flushes ? constants.BROTLI_OPERATION_FLUSH : constants.BROTLI_OPERATION_PROCESS,
-        params: {
-          [constants.BROTLI_PARAM_QUALITY]: level,
-          [constants.BROTLI_PARAM_LGWIN]: BROTLI_WINDOW_BITS,
-        },
-      })
-    case 'zstd':
-      return zstd.createZstdCompress!({
-        flush: flushes ? zstd.constants.ZSTD_e_flush : zstd.constants.ZSTD_e_continue,
-        params: { [zstd.constants.ZSTD_c_compressionLevel]: level },
-      })
   }
 }
 

@@ -90,6 +90,17 @@ t.test('changes of several plugins are applied in the order of the list', async 
   t.equal(x.body, 'XAb')
 })
 
+t.test('a change with a coding comes last', async (t) => {
+  const encode: Plugin = {
+    name: 'encode',
+    onReplyBody: () => ({ maxBytes: 100, coding: 'x-quoted', change: (body) => `"${body}"` }),
+  }
+  const { x } = begin(t, {}, encode, upper())
+  x.reply(200, 'ok', [...TEXT])
+  t.equal(x.body, '"OK"')
+  t.strictSame(x.replyHeaders.flat, [...TEXT, 'content-encoding', 'x-quoted'])
+})
+
 t.test('other responses are streamed', async (t) => {
   for (const [status, type] of [
     [200, 'text/event-stream'],

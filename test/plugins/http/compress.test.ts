@@ -12,6 +12,8 @@ import {
 } from '../../../sdk/testing.ts'
 
 const TEXT = 'mx '.repeat(1000)
+/** Too long to be compressed in the main thread. */
+const LONG_TEXT = 'mx '.repeat(20_000)
 /** In Node.js from version 22.15. */
 const zstdDecompress = (zlib as { zstdDecompressSync?: (bytes: Uint8Array) => Buffer })
   .zstdDecompressSync
@@ -58,10 +60,13 @@ t.test('compresses with the best coding that the client accepts', async (t) => {
     ['gzip;q=0', undefined],
     ['', undefined],
   ] as const) {
-    const result = await get(accepted)
-    t.equal(result.headers.get('content-encoding'), coding, accepted)
-    t.equal(decode(result), TEXT, accepted)
-    t.equal(result.headers.get('vary'), 'accept-encoding', accepted)
+    for (const body of [TEXT, LONG_TEXT]) {
+      const result = await get(accepted, { body })
+      const name = `${accepted}, ${body.length} bytes`
+      t.equal(result.headers.get('content-encoding'), coding, name)
+      t.equal(decode(result), body, name)
+      t.equal(result.headers.get('vary'), 'accept-encoding', name)
+    }
   }
 })
 
@@ -107,9 +112,12 @@ t.test('compresses the media types of the list', async (t) => {
 })
 
 t.test('HEAD has the headers of GET', async (t) => {
-  const { headers, x } = await get('gzip', {}, { method: 'HEAD' })
-  t.equal(headers.get('content-encoding'), 'gzip')
-  t.equal(headers.get('vary'), 'accept-encoding')
+  for (const body of [TEXT, LONG_TEXT]) {
+    const { headers } = await get('gzip', { body }, { method: 'HEAD' })
+    t.equal(headers.get('content-encoding'), 'gzip')
+    t.equal(headers.get('vary'), 'accept-encoding')
+  }
+  const { x } = await get('gzip', { body: LONG_TEXT }, { method: 'HEAD' })
   t.equal(x.announcedLength, -1)
   t.equal(x.body, '')
 })
@@ -164,7 +172,7 @@ t.test('responses above max_streams are sent as is', async (t) => {
     {
       handle: async (x) => {
         x.start(200, new HeaderList(['content-type', 'text/plain']), -1)
-        second = await get('gzip', {}, {}, plugin)
+        second = await get('gzip', { body: LONG_TEXT }, {}, plugin)
         x.write(Buffer.from('abc'))
         x.end()
       },
@@ -172,10 +180,10 @@ t.test('responses above max_streams are sent as is', async (t) => {
   )
   t.equal(decode(first), 'abc')
   t.equal(first.headers.get('content-encoding'), 'gzip')
-  t.equal(second?.body, TEXT)
+  t.equal(second?.body, LONG_TEXT)
   t.equal(second?.headers.get('vary'), 'accept-encoding')
   await new Promise(setImmediate)
-  const third = await get('gzip', {}, {}, plugin)
+  const third = await get('gzip', { body: LONG_TEXT }, {}, plugin)
   t.equal(third.headers.get('content-encoding'), 'gzip', 'again after the first has ended')
 })
 
