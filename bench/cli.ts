@@ -16,7 +16,7 @@ const [runs = 20] = process.argv.slice(2).map(Number)
 const MX = join(ROOT, 'dist/cli/bundle/mx.js')
 
 /** Commands with their time limit in milliseconds; Node.js alone has no limit. */
-const COMMANDS: readonly (readonly [what: string, words: readonly string[], atMost?: number])[] = [
+const COMMANDS: readonly (readonly [label: string, args: readonly string[], maxMs?: number])[] = [
   ['node', ['-e', '0']],
   ['mx --help', [MX, '--help'], 80],
   ['mx services', [MX, 'services'], 150],

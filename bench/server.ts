@@ -13,7 +13,7 @@ const [starts = 5] = process.argv.slice(2).map(Number)
 const folder = mkdtempSync(join(tmpdir(), 'mx-bench-server-'))
 const inFolder = (name: string): string => `--data_dir=${join(folder, name)}`
 const GATEWAY = 'mx api'
-const kinds: readonly [what: string, start: (n: number) => Promise<Start>][] = [
+const kinds: readonly [label: string, start: (n: number) => Promise<Start>][] = [
   [GATEWAY, () => measureStart(['api'], '/')],
   ['mx server, first start', (n) => measureServer([inFolder(`${n}`)])],
   ['mx server, existing data', () => measureServer([inFolder('0')])],

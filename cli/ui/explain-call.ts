@@ -25,7 +25,7 @@ const WRONG_SECRET = 'Secret not correct'
 const START =
   ": start it with 'mx server', or, if it uses another --proxy_address, run 'mx env add local <host:port>'"
 
-/** Error of a command whose call failed, with advice and the texts and statuses of reference 8.4. */
+/** Converts a failed call to the error of a command, with advice (messages and exit statuses: reference 8.4). */
 export function explainCall(error: unknown, call: FailedCall): Error {
   if (!(error instanceof GatewayError)) return error as Error
   const [status, message] = toEnd(error, call)
@@ -86,7 +86,6 @@ function toUnreachable(error: GatewayError, { name, address }: Environment): str
   return `Failed to connect to mx server at ${where}${details}${advice}${isLocal ? '' : ". See 'mx env'"}`
 }
 
-/** Refers to the log that contains the cause of an error. */
 function toLog(service: string): string {
   return isBuiltInService(service) ? 'See the log of the server' : `See 'mx logs ${service}'`
 }

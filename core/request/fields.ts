@@ -153,7 +153,7 @@ export class FieldTree {
         const text = end < 0 ? '[' : name.slice(at + 1, end)
         if (text.includes('[')) throw this.#malformed(name)
         if (text === '') {
-          if (end + 1 < name.length) throw this.#reject(name, 'must have [] at its end only')
+          if (end + 1 < name.length) throw this.#reject(name, 'may contain [] only at its end')
           segment = PUSH
         } else segment = this.#toSegment(text, name)
         at = end + 1

@@ -318,7 +318,7 @@ export class ClientConnection
       return new GatewayError(service, 431, detail)
     }
     if (service.length > 0xffff || endpoint.length > 0xffff) {
-      return new GatewayError(service.slice(0, 100), 400, 'name is too long')
+      return new GatewayError(service.slice(0, 100), 400, 'service or endpoint name is too long')
     }
     return undefined
   }

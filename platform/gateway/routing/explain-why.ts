@@ -4,7 +4,7 @@ import type { Explanation } from './explanation.ts'
 /** Maximum number of listed services or endpoints. */
 const MAX_NAMES = 20
 
-/** Explains a response from the gateway itself, with a hint. */
+/** Explains a response that the gateway generated, with a hint. */
 export function toWhy({
   stages,
   answer,

@@ -48,7 +48,7 @@ const RESPONSE_TIMEOUT_MS = 10_000
 const TOPIC = 'topic'
 const FROM_ENDPOINT: PluginSource = { scope: 'endpoint', source: 'registry' }
 
-/** Record of a single request. */
+/** Callbacks for a single request. */
 interface Trace {
   readonly pass: (stage: Stage, x: Exchange) => void
   readonly rulings: ExplainedRuling[]
@@ -163,7 +163,7 @@ async function run(
   }
   void walk()
   const { body = '' } = request
-  // Asynchronous like data from a socket: it arrives after the steps that do not wait.
+  // Sent asynchronously, like data from a socket: it arrives after all synchronous steps.
   const isBodySent = nextTick().then(() => body.length > 0 && x.sendBody(body, true))
   const forwarded = reached.then((where) => where || x.node)
   const responded = x.done.then(() => undefined)
@@ -175,7 +175,7 @@ async function run(
     throw new GatewayError(GATEWAY_ID, 504, detail, { cause })
   })
   await isBodySent
-  // The length of a chunked body is only known when it is forwarded.
+  // The length of a chunked body is only known after forwarding.
   const isTooLong = reachedAt !== undefined && x.bytesIn > x.bodyLimit
   if (isTooLong) x.giveUp(tooLarge(x.bodyLimit))
   const sentTo = isTooLong ? undefined : reachedAt

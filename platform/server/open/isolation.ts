@@ -49,7 +49,7 @@ export async function openIsolation(options: OpenIsolationOptions): Promise<Isol
   if (runtimeNamespaces.length > 0)
     log.warn(
       { runtimeNamespaces, accessible },
-      'administrators of further namespaces may run programs on this machine',
+      'administrators of additional namespaces may run programs on this machine',
     )
   return isolation
 }
