@@ -29,7 +29,7 @@ interface Fault {
   /** True to stop the process of the first node (SIGSTOP), whose sockets stay open. */
   readonly isStopped?: boolean
   /**
-   * True if the nodes are three addresses of one name at a time. One goes down and is removed, and another is added.
+   * True if the nodes are three addresses of one name at a time. One stops and is removed, and another is added.
    */
   readonly moves?: boolean
   /**

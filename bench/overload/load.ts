@@ -9,7 +9,7 @@ export interface PathFigures {
   readonly p99Ms: number
 }
 
-/** Time after which a client gives up. */
+/** Timeout of a request. */
 const LIMIT_MS = 1000
 
 /** Sends requests to paths at fixed rates in an open loop. @param perSecond rates by path */

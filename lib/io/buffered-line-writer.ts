@@ -19,7 +19,7 @@ export interface LineWriterOptions {
 export interface LineWriter {
   /** Queues an ASCII line, including its line feed. */
   readonly write: (line: string) => void
-  /** Writes queued lines, then closes the file. Gives up if the target accepts nothing for a second. */
+  /** Writes queued lines, then closes the file. Closes it anyway if the target accepts nothing for a second. */
   readonly close: () => Promise<void>
 }
 

@@ -158,7 +158,7 @@ function createStream(coding: Coding, level: number, flushes: boolean): Duplex {
   }
 }
 
-/** Gives a 304 the entity tag of the compressed response that the client has stored. */
+/** Sets the entity tag of a 304 to the tag of the compressed response that the client has stored. */
 function weakenTag({ headers, replyHeaders }: Exchange): undefined {
   const tag = replyHeaders.get('etag')
   if (tag !== undefined && headers.get('if-none-match')?.includes(`W/${tag}`) === true)

@@ -25,8 +25,7 @@ export interface ReconcilerOptions {
   /** Returns whether this server manages an object. */
   readonly owns: (record: ServiceRecord) => boolean
   /**
-   * Returns whether this server currently acts, which is false while another server holds the
-   * lease.
+   * Returns whether this server is active; false while another server holds the lease.
    */
   readonly isActing: () => boolean
   readonly folders: Folders

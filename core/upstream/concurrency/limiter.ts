@@ -54,7 +54,7 @@ export class Limiter {
     this.#grantFree()
   }
 
-  /** Gives the request a slot if one is available. */
+  /** Assigns a slot to the request if one is available. */
   enter(ticket: Ticket): boolean {
     if (this.#waiting.size > 0) this.#grantFree()
     if (this.active >= this.limit * this.units) return false

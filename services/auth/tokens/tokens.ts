@@ -54,7 +54,7 @@ export interface Tokens {
    * already been used, because browser tabs and repeated requests may race with the same token. If
    * the store is full, the token remains valid and is returned again.
    *
-   * @param onWrong called for a rejected token with its family, if known.
+   * @param onRejected called for a rejected token with its family, if known.
    * @throws {GatewayError} 400 if the token is rejected.
    */
   readonly refresh: (
