@@ -25,9 +25,9 @@ try {
   for (const [label, start] of kinds) {
     const all: Start[] = []
     for (let n = 0; n < starts; n++) all.push(await start(n))
-    const readyMs = Math.round(median(all.map((one) => one.readyMs)))
-    const slowestMs = Math.round(Math.max(...all.map((one) => one.readyMs)))
-    const megabytes = Math.round(Math.max(...all.map((one) => one.megabytes)))
+    const readyMs = Math.round(median(all.map((run) => run.readyMs)))
+    const slowestMs = Math.round(Math.max(...all.map((run) => run.readyMs)))
+    const megabytes = Math.round(Math.max(...all.map((run) => run.megabytes)))
     rows.push({ label, readyMs, slowestMs, megabytes })
   }
   const lines = rows.map(

@@ -16,7 +16,7 @@ const LIMIT_MS = 1000
 export async function runLoad(
   port: number,
   perSecond: Readonly<Record<string, number>>,
-  forMs: number,
+  durationMs: number,
 ): Promise<Readonly<Record<string, PathFigures>>> {
   const agent = new Agent({ keepAlive: true, maxSockets: 4096, scheduling: 'fifo' })
   const pending = new Set<Promise<void>>()
@@ -39,7 +39,7 @@ export async function runLoad(
       call.end()
     })
   const startMs = performance.now()
-  for (let nowMs = 0; nowMs < forMs; nowMs = performance.now() - startMs) {
+  for (let nowMs = 0; nowMs < durationMs; nowMs = performance.now() - startMs) {
     for (const each of paths)
       for (; each.sent < (nowMs / 1000) * each.rate; each.sent++) {
         const call = send(each.path, each.times)

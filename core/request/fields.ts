@@ -37,7 +37,7 @@ const CLOSE = 0x5d
  */
 export class FieldTree {
   readonly root: Fields = createNullProto()
-  readonly #what: string
+  readonly #kind: string
   readonly #id: string
   /** Lists with explicit indexes, and their names. */
   #indexed: Map<FieldValue[], string> | undefined = undefined
@@ -47,7 +47,7 @@ export class FieldTree {
    * @param id error id.
    */
   constructor(what: string, id: string) {
-    this.#what = what
+    this.#kind = what
     this.#id = id
   }
 
@@ -189,7 +189,7 @@ export class FieldTree {
   }
 
   #reject(name: string, detail: string): Error {
-    return badRequest(this.#id, `${this.#what} ${quote(name)} ${detail}`)
+    return badRequest(this.#id, `${this.#kind} ${quote(name)} ${detail}`)
   }
 }
 

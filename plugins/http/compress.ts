@@ -29,7 +29,7 @@ const SUPPORTED: readonly Coding[] = CODINGS.filter(
 /** 256 KiB: a window of 4 MiB, the default, would need as much memory for each response. */
 const BROTLI_WINDOW_BITS = 18
 const MAX_GZIP_LEVEL = 9
-const MAX_REMEMBERED = 200
+const MAX_CACHED_CHOICES = 200
 
 const options = Type.Object({
   encodings: Type.Array(
@@ -81,14 +81,14 @@ const plugin: PluginDefinition = definePlugin({
     const minBytes = parseMin(min)
     const isCompressible = compileTypes(types)
     /** Coding by `Accept-Encoding`; an empty string for none. */
-    const chosen = new LRUCache<string, Coding | ''>({ max: MAX_REMEMBERED })
+    const choices = new LRUCache<string, Coding | ''>({ max: MAX_CACHED_CHOICES })
     let streams = 0
 
     function choose(accepted: string): Coding | '' {
-      const known = chosen.get(accepted)
+      const known = choices.get(accepted)
       if (known !== undefined) return known
       const coding = acceptedCodings(accepted, codings)[0] ?? ''
-      chosen.set(accepted, coding)
+      choices.set(accepted, coding)
       return coding
     }
 
@@ -110,7 +110,7 @@ const plugin: PluginDefinition = definePlugin({
     return {
       onReplyBody(x, length): BodyChange | undefined {
         const { status, replyHeaders } = x
-        if (status === 304) return weakenTag(x)
+        if (status === 304) return weakenEtag(x)
         if (length >= 0 && length < minBytes) return undefined
         if (!isCompressible(replyHeaders.get('content-type'))) return undefined
         if (isEncoded(replyHeaders) || hasNoTransform(replyHeaders)) return undefined
@@ -159,7 +159,7 @@ function createStream(coding: Coding, level: number, flushes: boolean): Duplex {
 }
 
 /** Sets the entity tag of a 304 to the tag of the compressed response that the client has stored. */
-function weakenTag({ headers, replyHeaders }: Exchange): undefined {
+function weakenEtag({ headers, replyHeaders }: Exchange): undefined {
   const tag = replyHeaders.get('etag')
   if (tag !== undefined && headers.get('if-none-match')?.includes(`W/${tag}`) === true)
     replyHeaders.set('etag', `W/${tag}`)

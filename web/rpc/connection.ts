@@ -17,7 +17,7 @@ import {
   STREAM_ID_MAX,
   TEXT_MESSAGE,
   UNKNOWN_STREAM,
-  WRONG_END,
+  UNEXPECTED_TYPE,
   WRONG_RESPONSE,
   WS_MESSAGE_MAX_BYTES,
 } from '../../core/rpc/ws/frames.ts'
@@ -141,7 +141,7 @@ export class Connection implements FrameReceiver<Bytes> {
       case CREDIT:
         return call?.receiveCredit(readU32(bytes, start))
       default:
-        return WRONG_END
+        return UNEXPECTED_TYPE
     }
   }
 

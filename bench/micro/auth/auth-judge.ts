@@ -33,8 +33,8 @@ async function createAuthorize(rules: readonly Rule[], account: Account | undefi
   }
   const authorizer = createAuthorizer(source)
   const access: Access = { namespace: 'mx', account, resource }
-  await authorizer.judge(access)
-  return { authorizer, judge: () => authorizer.judge(access) }
+  await authorizer.decide(access)
+  return { authorizer, judge: () => authorizer.decide(access) }
 }
 
 const anonymous = await createAuthorize([open], undefined)

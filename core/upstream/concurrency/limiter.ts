@@ -90,7 +90,7 @@ export class Limiter {
    *
    * @param endMs start of the response, for the `auto` limit; 0 if the duration does not count.
    */
-  leave(ticket: Ticket, endMs: number): void {
+  release(ticket: Ticket, endMs: number): void {
     const { state } = ticket
     if (state === 'waiting') {
       this.#waiting.remove(ticket)
