@@ -12,7 +12,7 @@ export class SharedPlaces {
   readonly #counts = new Map<string, number>()
   #used = 0
 
-  /** @param what plural noun for errors: `watchers`. */
+  /** @param label plural noun for errors: `watchers`. */
   constructor(max: number, what: string) {
     this.#max = max
     this.#label = what

@@ -43,7 +43,7 @@ export class FieldTree {
   #indexed: Map<FieldValue[], string> | undefined = undefined
 
   /**
-   * @param what kind of field, for errors: `query parameter`.
+   * @param kind kind of field, for errors: `query parameter`.
    * @param id error id.
    */
   constructor(what: string, id: string) {

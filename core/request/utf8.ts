@@ -5,7 +5,7 @@ const decoder = new TextDecoder('utf-8', { fatal: true })
 /**
  * Decodes UTF-8 and removes a leading byte order mark (RFC 8259 §8.1).
  *
- * @throws {GatewayError} 400 for invalid UTF-8; `what` describes the text.
+ * @throws {GatewayError} 400 for invalid UTF-8; `label` describes the text.
  */
 export function decodeUtf8(bytes: Uint8Array, label: string, id: string): string {
   try {

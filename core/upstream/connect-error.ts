@@ -43,7 +43,7 @@ export function findConnectFault(detail: string): ConnectFault {
   return FAULTS.find(([pattern]) => pattern.test(detail))?.[1] ?? 'other'
 }
 
-/** Describes a failed connection for clients without addresses. `who` is the peer, such as `the backend`. */
+/** Describes a failed connection for clients without addresses. `callee` is the peer, such as `the backend`. */
 export function describeConnectFault(detail: string, callee: string): string {
   switch (findConnectFault(detail)) {
     case 'refused':

@@ -62,7 +62,7 @@ export class ClientTargets {
   #serviceCache: ServiceCache | undefined = undefined
   /** Address of the registry for the `mx` domain if it differs; else empty. */
   readonly #generalAddress: string
-  /** Registry and service cache of `#generalText`. */
+  /** Registry and service cache of `#generalAddress`. */
   #general: { readonly opened: OpenedRegistry; readonly serviceCache: ServiceCache } | undefined =
     undefined
   /** Services found in the `mx` domain, with the time at which the result expires (`performance.now()`). */

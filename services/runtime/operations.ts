@@ -17,8 +17,8 @@ import { needsNoBuild, toDesiredState } from './state/desired-state.ts'
 import type { Objects } from './state/objects.ts'
 import {
   formatObject,
-  isInProgress,
   hasNeverStarted,
+  isInProgress,
   type Requested,
   type ServiceRecord,
   toObjectKey,

@@ -16,8 +16,8 @@ import {
   STREAM,
   STREAM_ID_MAX,
   TEXT_MESSAGE,
-  UNKNOWN_STREAM,
   UNEXPECTED_TYPE,
+  UNKNOWN_STREAM,
   WRONG_RESPONSE,
   WS_MESSAGE_MAX_BYTES,
 } from '../../core/rpc/ws/frames.ts'

@@ -1,4 +1,4 @@
-import { readText, parseRawJson } from '../../args/input.ts'
+import { parseRawJson, readText } from '../../args/input.ts'
 import { CALL_FLAGS, orSuggest, TARGET_USAGE, toCall, toSessionCall } from '../../call/target.ts'
 import { type Command, defineCommand } from '../../command.ts'
 import { sessionFlags, withSession } from '../../session/session.ts'

@@ -1,4 +1,4 @@
-import { readJsonLines, readText, parseRawJsonList } from '../../args/input.ts'
+import { parseRawJsonList, readJsonLines, readText } from '../../args/input.ts'
 import { CALL_FLAGS, orSuggest, TARGET_USAGE, toCall, toSessionCall } from '../../call/target.ts'
 import { type Command, defineCommand } from '../../command.ts'
 import { sessionFlags, withSession } from '../../session/session.ts'

@@ -471,7 +471,7 @@ export class UwsExchange extends Exchange implements SocketExchange, WatchedUplo
     const res = this.#res
     // A 204 never has a length. Other responses have the length of a GET response, or none (RFC 9110 §8.6).
     if (length >= 0 && this.status !== 204) res.writeHeader('content-length', String(length))
-    // To close the connection, the library adds another length (20.51). See `#endPieces`.
+    // To close the connection, the library adds another length (20.51). See `#endChunked`.
     if (this.#isClosedByGateway) {
       res.writeHeader('connection', 'close')
       res.pause()

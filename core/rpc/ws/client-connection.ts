@@ -26,8 +26,8 @@ import {
   STREAM,
   STREAM_ID_MAX,
   TEXT_MESSAGE,
-  UNKNOWN_STREAM,
   UNEXPECTED_TYPE,
+  UNKNOWN_STREAM,
   WRONG_RESPONSE,
 } from './frames.ts'
 

@@ -32,8 +32,8 @@ import {
   readU32,
   STREAM_ID_MAX,
   TEXT_MESSAGE,
-  UNKNOWN_STREAM,
   UNEXPECTED_TYPE,
+  UNKNOWN_STREAM,
 } from './frames.ts'
 import { ServerCall, type ServerCallCarrier } from './server-call.ts'
 

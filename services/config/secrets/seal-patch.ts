@@ -1,7 +1,7 @@
 import type { Sealer } from '../tree/merge.ts'
 import { isAbsent, type Patch } from '../tree/patch.ts'
 import { formatPath, splitConfigPath } from '../tree/path.ts'
-import { type ConfigNode, isMap, mapLeaves, type LeafEntry } from '../tree/tree.ts'
+import { type ConfigNode, isMap, type LeafEntry, mapLeaves } from '../tree/tree.ts'
 
 /** Positions in trees, indexed by their ancestors. */
 interface PathTree {

@@ -1,4 +1,4 @@
-import { type ConfigMap, type ConfigNode, isMap, MASK, type LeafEntry } from './tree.ts'
+import { type ConfigMap, type ConfigNode, isMap, type LeafEntry, MASK } from './tree.ts'
 
 /**
  * Formats a node as JSON, with `<`, `>` and `&` unescaped.

@@ -3,10 +3,10 @@ import { join } from 'node:path'
 import t from 'tap'
 import {
   parseJson,
-  readBytes,
-  readText,
   parseRawJson,
   parseRawJsonList,
+  readBytes,
+  readText,
 } from '../../../cli/args/input.ts'
 import type { RawJson } from '../../../core/request/json/written-json.ts'
 

@@ -7,7 +7,7 @@ import {
 } from '../../../sdk/auth/token-source.ts'
 
 /** Opens a token source with tokens of one minute and a test clock. */
-function open({ isImplicit: isImplicit = false } = {}) {
+function open({ isImplicit = false } = {}) {
   const state = {
     nowMs: 0,
     logins: 0,
