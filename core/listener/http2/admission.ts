@@ -23,7 +23,7 @@ let isScheduled = false
  *
  * @param client network of the client.
  */
-export function beginInTurn(client: string, stream: ServerHttp2Stream, begin: () => void): void {
+export function scheduleFairly(client: string, stream: ServerHttp2Stream, begin: () => void): void {
   schedule()
   if (lanes.size === 0 && started < TICK_REQUESTS) {
     started++

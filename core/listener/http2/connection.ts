@@ -8,7 +8,7 @@ import { HEADER_TIMEOUT_MS } from '../limits.ts'
 import { readPeerAddress } from '../peer-addresses.ts'
 import type { RequestValidator } from '../request-validator.ts'
 import { addClientCert, toClientCertFields } from '../tls/client-cert.ts'
-import { beginInTurn } from './admission.ts'
+import { scheduleFairly } from './admission.ts'
 import { Http2Exchange } from './exchange.ts'
 import { readHttp2Head } from './request.ts'
 
@@ -62,7 +62,7 @@ export class Http2Connection {
     session.on('error', () => {})
     const client = toNetwork(this.address)
     const serve = (stream: ServerHttp2Stream, _: object, flags: number, rawHeaders: string[]) =>
-      beginInTurn(client, stream, () => this.#serve(stream, flags, rawHeaders))
+      scheduleFairly(client, stream, () => this.#serve(stream, flags, rawHeaders))
     session.on('stream', serve)
     // A client that completed the HTTP/2 handshake may keep the connection idle.
     session.once('remoteSettings', () => {
