@@ -16,7 +16,7 @@ const [runs = 20] = process.argv.slice(2).map(Number)
 const MX = join(ROOT, 'dist/cli/bundle/mx.js')
 
 /** Commands with their time limit in milliseconds; Node.js alone has no limit. */
-const COMMANDS: readonly (readonly [what: string, words: readonly string[], atMost?: number])[] = [
+const COMMANDS: readonly (readonly [label: string, args: readonly string[], maxMs?: number])[] = [
   ['node', ['-e', '0']],
   ['mx --help', [MX, '--help'], 80],
   ['mx services', [MX, 'services'], 150],
@@ -28,11 +28,11 @@ const [gateway, proxy, web] = [await findPort(), await findPort(), await findPor
 const env = { ...process.env, HOME: home, MX_ENV_LOCAL_ADDRESS: `127.0.0.1:${proxy}` }
 
 /** Measures the duration of a command in milliseconds. @throws {Error} if it fails. */
-async function measure(words: readonly string[]): Promise<number> {
+async function measure(argv: readonly string[]): Promise<number> {
   const startMs = performance.now()
-  const child = spawn(process.execPath, words, { env, stdio: ['ignore', 'ignore', 'inherit'] })
+  const child = spawn(process.execPath, argv, { env, stdio: ['ignore', 'ignore', 'inherit'] })
   const [code] = await once(child, 'exit')
-  if (code !== 0) throw new Error(`${words.join(' ')} exited with status ${code}`)
+  if (code !== 0) throw new Error(`${argv.join(' ')} exited with status ${code}`)
   return performance.now() - startMs
 }
 
@@ -60,14 +60,14 @@ try {
   })
   try {
     await waitUntilRegistered()
-    const times = COMMANDS.map((): number[] => [])
+    const durations = COMMANDS.map((): number[] => [])
     for (let run = 0; run < runs; run++)
-      for (const [i, [, words]] of COMMANDS.entries()) times[i]!.push(await measure(words))
+      for (const [i, [, argv]] of COMMANDS.entries()) durations[i]!.push(await measure(argv))
     const rows = COMMANDS.map(([label, , atMost], i) => ({
       ...{
         label,
-        ms: Math.round(median(times[i]!)),
-        slowestMs: Math.round(Math.max(...times[i]!)),
+        ms: Math.round(median(durations[i]!)),
+        slowestMs: Math.round(Math.max(...durations[i]!)),
       },
       atMost,
     }))

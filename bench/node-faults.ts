@@ -29,7 +29,7 @@ interface Fault {
   /** True to stop the process of the first node (SIGSTOP), whose sockets stay open. */
   readonly isStopped?: boolean
   /**
-   * True if the nodes are three addresses of one name at a time. One goes down and is removed, and another is added.
+   * True if the nodes are three addresses of one name at a time. One stops and is removed, and another is added.
    */
   readonly moves?: boolean
   /**
@@ -75,7 +75,7 @@ const NAME = 'shop.test'
 const FIRST_PORT = 20_000
 const PER_SECOND = 300
 const FAULT_FROM_MS = 2000
-const FOR_MS = 12_000
+const DURATION_MS = 12_000
 
 const chosen = process.argv.slice(2)
 const unknown = chosen.find((name) => !(name in FAULTS))
@@ -103,7 +103,7 @@ for (const [name, fault] of Object.entries(FAULTS)) {
     rows.push(row)
   }
 }
-const conditions = `${PER_SECOND} requests/s for ${FOR_MS / 1000} s, in an open loop; every tenth is a POST. The fault starts after ${FAULT_FROM_MS / 1000} s. Failed requests have a 5xx response, a lost connection or no response. Requests to nodes: relative to the number of client requests, including health checks. Connect and response timeouts: 1 s`
+const conditions = `${PER_SECOND} requests/s for ${DURATION_MS / 1000} s, in an open loop; every tenth is a POST. The fault starts after ${FAULT_FROM_MS / 1000} s. Failed requests have a 5xx response, a lost connection or no response. Requests to nodes: relative to the number of client requests, including health checks. Connect and response timeouts: 1 s`
 reportRows('node-faults', 'Failing nodes', conditions, rows)
 
 async function measure(
@@ -146,11 +146,11 @@ async function measure(
     }
     const times = fault.everyMs === undefined ? [FAULT_FROM_MS] : []
     if (fault.everyMs !== undefined)
-      for (let ms = FAULT_FROM_MS; ms < FOR_MS; ms += fault.everyMs) times.push(ms)
+      for (let ms = FAULT_FROM_MS; ms < DURATION_MS; ms += fault.everyMs) times.push(ms)
     const figures = await runLoad(
       port,
       PER_SECOND,
-      FOR_MS,
+      DURATION_MS,
       times.map((ms) => [ms, fault.moves ? move : toggleFault] as const),
     )
     first.kill('SIGCONT')

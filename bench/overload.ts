@@ -13,7 +13,7 @@ const ANY_CORE: Cores = []
 const SLOTS = 16
 const SERVICE_MS = 100
 const CAPACITY = (SLOTS * 1000) / SERVICE_MS
-const FOR_MS = 12_000
+const DURATION_MS = 12_000
 const WARM_UP_MS = 5000
 const UNLOADED = { '/critical': CAPACITY / 10 }
 const OVERLOAD = { ...UNLOADED, '/default': CAPACITY * 3.9, '/batch': CAPACITY * 6 }
@@ -38,7 +38,7 @@ for (const [kind, concurrency] of Object.entries(KINDS)) {
   goals.push({ label: `${kind}, goodput`, value: goodput, atLeast: 0.9 })
   goals.push({ label: `${kind}, critical p99 / unloaded`, value: p99Ms / unloadedMs, atMost: 2 })
 }
-const conditions = `A node that serves ${SLOTS} requests concurrently in ${SERVICE_MS / 2} to ${SERVICE_MS * 1.5} ms each receives ten times its capacity of ${CAPACITY} requests/s for ${FOR_MS / 1000} s in an open loop. One percent of the requests is critical. Goodput counts responses with status 200 within 1 s; the columns of the priorities show their share of good responses`
+const conditions = `A node that serves ${SLOTS} requests concurrently in ${SERVICE_MS / 2} to ${SERVICE_MS * 1.5} ms each receives ten times its capacity of ${CAPACITY} requests/s for ${DURATION_MS / 1000} s in an open loop. One percent of the requests is critical. Goodput counts responses with status 200 within 1 s; the columns of the priorities show their share of good responses`
 reportRows('overload', 'Overload', conditions, rows)
 guardGoals(goals)
 
@@ -70,9 +70,9 @@ ${['critical', 'default', 'batch'].map((name) => `  - { match: { path: /${name} 
   )
   try {
     await waitUntilOpen(gateway, port)
-    const unloaded = await runLoad(port, UNLOADED, FOR_MS)
+    const unloaded = await runLoad(port, UNLOADED, DURATION_MS)
     await runLoad(port, OVERLOAD, WARM_UP_MS)
-    const loaded = await runLoad(port, OVERLOAD, FOR_MS)
+    const loaded = await runLoad(port, OVERLOAD, DURATION_MS)
     const successful = Object.values(loaded).reduce((sum, each) => sum + each.successful, 0)
     const shares = Object.entries(loaded).map(([path, { sent, successful }]) => [
       path.slice(1),
@@ -80,7 +80,7 @@ ${['critical', 'default', 'batch'].map((name) => `  - { match: { path: /${name} 
     ])
     return {
       unloadedMs: unloaded['/critical']!.p99Ms,
-      goodput: successful / ((CAPACITY * FOR_MS) / 1000),
+      goodput: successful / ((CAPACITY * DURATION_MS) / 1000),
       p99Ms: loaded['/critical']!.p99Ms,
       shares: Object.fromEntries(shares) as Readonly<Record<string, string>>,
     }

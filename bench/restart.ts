@@ -15,14 +15,14 @@ const KINDS = [
 const rows = []
 for (const kind of KINDS) {
   const restarted = await measureRestarts({ ...kind, restarts, rate })
-  const { tookMs, keepAlive, single, http2 } = restarted
+  const { durationsMs, keepAlive, single, http2 } = restarted
   rows.push({
     ...kind,
     requests: keepAlive.sent + single.sent + http2.sent,
     failed: Object.values(countFailed(restarted)).reduce((sum, count) => sum + count, 0),
     p99Ms: Math.round(keepAlive.latency.p99),
     maxMs: Math.round(Math.max(keepAlive.latency.max, single.slowestMs)),
-    restartMs: Math.round(tookMs.reduce((sum, one) => sum + one, 0) / tookMs.length),
+    restartMs: Math.round(durationsMs.reduce((sum, one) => sum + one, 0) / durationsMs.length),
   })
 }
 const lines = rows.map(

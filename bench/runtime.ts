@@ -119,8 +119,8 @@ async function measureFlood(platform: Platform, folder: string): Promise<Figure[
   })()
   writeFileSync(signal, '')
   const startMs = performance.now()
-  const [duringFlood] = await Promise.all([callFor(platform, FLOOD_SECONDS * 1000), reading])
-  const tookS = (performance.now() - startMs) / 1000
+  const [floodLatencies] = await Promise.all([callFor(platform, FLOOD_SECONDS * 1000), reading])
+  const durationS = (performance.now() - startMs) / 1000
   follower.kill('SIGINT')
   await once(follower, 'close')
   await run('kill', 'flood')
@@ -128,7 +128,7 @@ async function measureFlood(platform: Platform, folder: string): Promise<Figure[
   return [
     { label: `lines received of ${lines}`, value: next, unit: 'lines', atLeast: lines },
     { label: 'lines lost or out of order', value: wrong, unit: 'lines', atMost: 0 },
-    { label: 'until the last line', value: Number(tookS.toFixed(1)), unit: 's' },
+    { label: 'until the last line', value: Number(durationS.toFixed(1)), unit: 's' },
     {
       label: 'calls to another service before the flood, p99',
       value: at(before, 0.99),
@@ -136,7 +136,7 @@ async function measureFlood(platform: Platform, folder: string): Promise<Figure[
     },
     {
       label: 'calls to another service during the flood, p99',
-      value: at(duringFlood, 0.99),
+      value: at(floodLatencies, 0.99),
       unit: 'ms',
     },
   ]

@@ -13,7 +13,7 @@ const [starts = 5] = process.argv.slice(2).map(Number)
 const folder = mkdtempSync(join(tmpdir(), 'mx-bench-server-'))
 const inFolder = (name: string): string => `--data_dir=${join(folder, name)}`
 const GATEWAY = 'mx api'
-const kinds: readonly [what: string, start: (n: number) => Promise<Start>][] = [
+const kinds: readonly [label: string, start: (n: number) => Promise<Start>][] = [
   [GATEWAY, () => measureStart(['api'], '/')],
   ['mx server, first start', (n) => measureServer([inFolder(`${n}`)])],
   ['mx server, existing data', () => measureServer([inFolder('0')])],
@@ -25,9 +25,9 @@ try {
   for (const [label, start] of kinds) {
     const all: Start[] = []
     for (let n = 0; n < starts; n++) all.push(await start(n))
-    const readyMs = Math.round(median(all.map((one) => one.readyMs)))
-    const slowestMs = Math.round(Math.max(...all.map((one) => one.readyMs)))
-    const megabytes = Math.round(Math.max(...all.map((one) => one.megabytes)))
+    const readyMs = Math.round(median(all.map((run) => run.readyMs)))
+    const slowestMs = Math.round(Math.max(...all.map((run) => run.readyMs)))
+    const megabytes = Math.round(Math.max(...all.map((run) => run.megabytes)))
     rows.push({ label, readyMs, slowestMs, megabytes })
   }
   const lines = rows.map(

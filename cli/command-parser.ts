@@ -87,10 +87,13 @@ function narrow(command: Command, args: readonly string[]) {
   }
   const phrases = named.map(toPhrase)
   const flags = Object.entries(command.flags).flatMap(([flag, text]): [string, string][] => {
-    const of = SUBCOMMANDS.exec(text)?.[0].split(', ')
-    if (of === undefined || !of.every((phrase) => forms.some((form) => toPhrase(form) === phrase)))
+    const applicable = SUBCOMMANDS.exec(text)?.[0].split(', ')
+    if (
+      applicable === undefined ||
+      !applicable.every((phrase) => forms.some((form) => toPhrase(form) === phrase))
+    )
       return [[flag, text]]
-    if (!of.some((phrase) => phrases.includes(phrase))) return []
+    if (!applicable.some((phrase) => phrases.includes(phrase))) return []
     return [[flag, phrases.length > 1 ? text : capitalize(text.replace(SUBCOMMANDS, '').slice(2))]]
   })
   return {

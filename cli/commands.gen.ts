@@ -47,7 +47,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: 'doctor',
-    description: 'Diagnose problems of this machine and the server',
+    description: 'Diagnose problems with this machine and the server',
     load: async () => (await import('./commands/tools/doctor.ts')).default,
   },
   {
@@ -63,7 +63,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: 'gen',
-    description: 'Generate a client of running services',
+    description: 'Generate a client for running services',
     load: async () => (await import('./commands/tools/gen.ts')).default,
   },
   {

@@ -1,8 +1,8 @@
 import type { Endpoint, Service } from '../core/contracts/registry.ts'
 import { isServiceName } from '../core/registry/service-name.ts'
-import { formatWritten, WrittenJson } from '../core/request/json/written-json.ts'
+import { formatRawJson, RawJson } from '../core/request/json/written-json.ts'
 import { suggest } from '../lib/text/did-you-mean.ts'
-import { parseJson, readJsonLines, readText, toWritten, toWrittenList } from './args/input.ts'
+import { parseJson, parseRawJson, parseRawJsonList, readJsonLines, readText } from './args/input.ts'
 import { toTimeout } from './call/target.ts'
 import { COMMANDS } from './commands.gen.ts'
 import { type Field, toFields } from './dynamic/fields.ts'
@@ -33,10 +33,10 @@ export async function runDynamic(
 ): Promise<void> {
   const { words, flags } = splitWords(args)
   // A field with the same name as a flag follows the service name, so the flag must precede it.
-  const where = LOCATION_FLAGS.filter(
+  const locationFlags = LOCATION_FLAGS.filter(
     (name) => !globals.some((flag) => flag.startsWith(`--${name}=`)),
   )
-  let located = peek(flags, where)
+  let located = peek(flags, locationFlags)
   // A `--env` value that is not an environment may be a field value.
   const { env: unknownEnv } = isEnvironment(located['env']) ? {} : located
   if (unknownEnv !== undefined) located = without(located, (name) => name === 'env')
@@ -103,11 +103,11 @@ async function call(
   const text = json === undefined ? undefined : await readText(json, '--json')
   const isComplete = text !== undefined && input.fields.size === 0
   if (isStream && isComplete) {
-    const requests = toWrittenList(text, '--json')
+    const requests = parseRawJsonList(text, '--json')
     return printReplies(format, session.stream<string>(service, endpoint.name, requests, options))
   }
   const request = isComplete
-    ? toWritten(text, '--json')
+    ? parseRawJson(text, '--json')
     : await mergeFlags(text, input.fields, fields, command)
   if (isStream)
     return printReplies(format, session.stream<string>(service, endpoint.name, request, options))
@@ -120,9 +120,9 @@ async function mergeFlags(
   values: FlagsInput['fields'],
   fields: readonly Field[],
   command: string,
-): Promise<WrittenJson> {
+): Promise<RawJson> {
   const base = text === undefined ? {} : parseJson(text, '--json')
-  return new WrittenJson(formatWritten(await toRequest(base, values, fields, command)))
+  return new RawJson(formatRawJson(await toRequest(base, values, fields, command)))
 }
 
 /** Finds all versions of a service. @throws {CliError} for an unknown service, suggesting a similar name */

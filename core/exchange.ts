@@ -169,10 +169,10 @@ export abstract class Exchange extends RoutedRequest {
    */
   write(chunk: Uint8Array): boolean {
     if (!this.streaming || this.finished) return this.bodyChanger?.collect(chunk) ?? true
-    return this.bodyChanger?.stream?.write(chunk) ?? this.writeOut(chunk)
+    return this.bodyChanger?.stream?.write(chunk) ?? this.writeToClient(chunk)
   }
 
-  private writeOut(chunk: Uint8Array): boolean {
+  private writeToClient(chunk: Uint8Array): boolean {
     this.bytesOut += chunk.length
     return this.transmitChunk(chunk)
   }
@@ -188,7 +188,7 @@ export abstract class Exchange extends RoutedRequest {
    * Ends the exchange after a failure. Sends an error if no response has begun; otherwise closes the connection, so
    * that the client detects the incomplete response.
    */
-  giveUp(error: GatewayError): void {
+  abortWith(error: GatewayError): void {
     if (this.finished) return
     this.bodyChanger?.stop()
     if (this.answered) {
@@ -196,7 +196,7 @@ export abstract class Exchange extends RoutedRequest {
       else if (this.isHeadPending) {
         this.closing ||= !this.bodyDone
         this.replaceReply(error)
-      } else this.cut()
+      } else this.closeConnection()
     } else {
       this.closing ||= !this.bodyDone
       this.fail(error)
@@ -205,15 +205,15 @@ export abstract class Exchange extends RoutedRequest {
   }
 
   /**
-   * Ends the exchange because its client lost access, like {@link giveUp}. In addition, a service stream ends with the
+   * Ends the exchange because its client lost access, like {@link abortWith}. In addition, a service stream ends with the
    * error, and a WebSocket closes with 4401.
    */
   revoke(error: GatewayError): void {
     if (this.finished) return
     const peer = this.peer
-    if (this.status === 101) this.cut(REVOKED, 'Unauthorized')
+    if (this.status === 101) this.closeConnection(REVOKED, 'Unauthorized')
     else if (this.streaming && peer?.onRevoke !== undefined) peer.onRevoke(error)
-    else this.giveUp(error)
+    else this.abortWith(error)
   }
 
   /**
@@ -280,16 +280,16 @@ export abstract class Exchange extends RoutedRequest {
   protected abstract transmitChunk(chunk: Uint8Array): boolean
   protected abstract transmitEnd(trailers?: HeaderList): void
   /** Immediately closes the client's connection, a WebSocket with `code` (default 1011). Calls {@link abort}. */
-  protected abstract cut(code?: number, reason?: string): void
+  protected abstract closeConnection(code?: number, reason?: string): void
 
-  /** Whether a response has begun but none of it was sent, in which case {@link giveUp} sends its error. */
+  /** Whether a response has begun but none of it was sent, in which case {@link abortWith} sends its error. */
   protected get isHeadPending(): boolean {
     return false
   }
 
   private openBodyChanger(): ReplyBodyChanger {
     const output = {
-      write: (chunk: Uint8Array) => this.writeOut(chunk),
+      write: (chunk: Uint8Array) => this.writeToClient(chunk),
       end: (trailers: HeaderList | undefined) => this.transmitEnd(trailers),
       onDrain: () => this.peer?.onDrain(),
     }

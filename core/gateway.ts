@@ -120,11 +120,11 @@ export class Gateway {
     const stage = x.chain.stages.steps[x.step]
     if (!(thrown instanceof GatewayError)) this.#onFault(thrown, x, stage)
     try {
-      x.giveUp(GatewayError.from(thrown, x.route?.service))
+      x.abortWith(GatewayError.from(thrown, x.route?.service))
     } catch (fault) {
       // The error cannot be sent because it has a malformed header.
       this.#onFault(fault, x, stage)
-      x.giveUp(GatewayError.from(fault))
+      x.abortWith(GatewayError.from(fault))
     }
   }
 
@@ -138,7 +138,7 @@ export class Gateway {
       // Once a response has begun, the handler handles timeouts.
       if (x.answered) continue
       const detail = `gateway timeout: no response within ${timeoutMs} ms`
-      x.giveUp(new GatewayError(x.route?.service ?? GATEWAY_ID, 504, detail))
+      x.abortWith(new GatewayError(x.route?.service ?? GATEWAY_ID, 504, detail))
     }
   }
 

@@ -38,7 +38,7 @@ class ApiCall extends GatewayCall {
     } catch (error) {
       const failure = GatewayError.from(error, service)
       x.failure = failure.message
-      x.giveUp(failure)
+      x.abortWith(failure)
     }
   }
 }

@@ -84,7 +84,7 @@ export default function call(options: CallOptions): CallHandler {
   })
 
   /** Returns why an address is denied; empty if it is allowed. */
-  function judge(ip: string, x: Exchange): string {
+  function authorizeDestination(ip: string, x: Exchange): string {
     // Host names are not resolved, since their addresses may change between the check and the connection (DNS
     // rebinding).
     if (!options.isAllowed(ip)) return ' and not allowed by rpc_address_allow'
@@ -95,9 +95,9 @@ export default function call(options: CallOptions): CallHandler {
   function openAt(service: string, address: string, x: Exchange): Upstream {
     const protocol = SCHEME.exec(address)?.[1] ?? 'mx'
     const isCallable = protocol === 'mx' || protocol === 'mxs'
-    const { host, port } = parseHostPort(toBare(address)) ?? { host: '', port: 0 }
+    const { host, port } = parseHostPort(stripScheme(address)) ?? { host: '', port: 0 }
     const ip = host === 'localhost' ? '127.0.0.1' : host
-    const denied = judge(isCallable ? ip : '', x)
+    const denied = authorizeDestination(isCallable ? ip : '', x)
     if (denied !== '') {
       const quoted = JSON.stringify(address.slice(0, 100))
       throw new GatewayError(ID, 403, `address ${quoted} is not a node of ${service}${denied}`)
@@ -133,7 +133,9 @@ export default function call(options: CallOptions): CallHandler {
     const node =
       address === ''
         ? undefined
-        : found?.nodes.find((known) => known.id === address || toAddress(known) === toBare(address))
+        : found?.nodes.find(
+            (known) => known.id === address || toAddress(known) === stripScheme(address),
+          )
     const isUnlisted = address !== '' && node === undefined
     const upstream = isUnlisted ? openAt(service, address, x) : found
     if (upstream === undefined) throw notFound(service, x.namespace)
@@ -291,7 +293,7 @@ function notFound(service: string, namespace: string): GatewayError {
 }
 
 /** Removes the scheme. */
-function toBare(address: string): string {
+function stripScheme(address: string): string {
   return address.replace(SCHEME, '')
 }
 

@@ -107,10 +107,10 @@ class RpcCall extends GatewayCall {
     this.ascii = plain !== undefined
     this.body =
       plain ?? toRequestDocument({ variables, query, type, body: request, shape }, this.service)
-    const isMade = typeof this.body === 'string'
+    const isGenerated = typeof this.body === 'string'
     // A created document is JSON, and an unwrapped body no longer has the content type of its envelope.
-    if ((isMade || request !== body) && x.headers.has('content-type')) {
-      const isProtobuf = !isMade && type.kind === 'protobuf'
+    if ((isGenerated || request !== body) && x.headers.has('content-type')) {
+      const isProtobuf = !isGenerated && type.kind === 'protobuf'
       x.headers.set('content-type', isProtobuf ? 'application/protobuf' : 'application/json')
     }
     this.metadata = formatContext(x)
@@ -160,7 +160,7 @@ class RpcCall extends GatewayCall {
   }
 
   onRevoke(error: GatewayError): void {
-    if (this.isSettled) return this.x.giveUp(error)
+    if (this.isSettled) return this.x.abortWith(error)
     this.#drop()
     this.failed(error)
   }

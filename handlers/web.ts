@@ -13,7 +13,7 @@ import {
   recordStatus,
   toRouteName,
 } from '../core/upstream/attempts.ts'
-import { toNoNode } from '../core/upstream/balance/no-node.ts'
+import { noNodeError } from '../core/upstream/balance/no-node.ts'
 import { toConnectDetail } from '../core/upstream/connect-error.ts'
 import { forward } from '../core/upstream/forward.ts'
 import { CONNECT_TIMEOUT } from '../core/upstream/handshake-timer.ts'
@@ -74,7 +74,7 @@ async function openTunnel(x: Exchange, maxMessageBytes: number): Promise<void> {
     const node = pickNode(request, x)
     if (node === undefined) {
       x.failureKind = 'no-node'
-      throw toNoNode(service, request.upstream)
+      throw noNodeError(service, request.upstream)
     }
     const { host, port, secure, lookup, tls, pool } = node
     beginAttempt(request, node)
@@ -111,7 +111,7 @@ async function openTunnel(x: Exchange, maxMessageBytes: number): Promise<void> {
       if (isFailure) recordFailure(request, kind)
       endAttempt(request)
       if (!isFailure) throw error
-      if (!mayRetry(request, kind, false)) throw inNameOf(service, failure)
+      if (!mayRetry(request, kind, false)) throw toServiceError(service, failure)
     }
   }
 }
@@ -121,7 +121,7 @@ function toCause({ message, cause }: GatewayError): string {
   return cause instanceof Error ? `${message}: ${toConnectDetail(cause)}` : message
 }
 
-function inNameOf(service: string, cause: GatewayError): GatewayError {
+function toServiceError(service: string, cause: GatewayError): GatewayError {
   return new GatewayError(service, cause.code, cause.message, { cause })
 }
 

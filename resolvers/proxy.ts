@@ -21,10 +21,10 @@ const proxy: Resolver = {
   expected: '/<service>[/...]',
 
   key({ path }: RequestLine) {
-    const cached = keys.find(path)
+    const cached = keys.get(path)
     if (cached !== undefined) return cached
     const key = toKey(path)
-    keys.keep(path, key)
+    keys.set(path, key)
     return key
   },
 

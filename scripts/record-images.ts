@@ -75,7 +75,7 @@ try {
   env['MX_ENV_LOCAL_ADDRESS'] = `127.0.0.1:${used[1]}`
   const password = /password +(\S+)/.exec(plain)![1]!
   /** Replaces ports and home folder of this run with the usual ones. */
-  const toUsual = (text: string) =>
+  const toStablePaths = (text: string) =>
     used
       .reduce((result, port, i) => result.replaceAll(`:${port}`, `:${PORTS[i]}`), text)
       .replaceAll(`mx env add local 127.0.0.1:${PORTS[1]} && `, '')
@@ -91,8 +91,8 @@ try {
     const { output, elapsedMs } = await run(line.replace(':8080', `:${used[0]}`))
     steps.push({ line, output, elapsedMs })
   }
-  const usual = steps.map((step) => ({ ...step, output: toUsual(step.output) }))
-  writeFileSync(join(IMAGES, 'terminal.svg'), renderTerminal(usual))
+  const normalized = steps.map((step) => ({ ...step, output: toStablePaths(step.output) }))
+  writeFileSync(join(IMAGES, 'terminal.svg'), renderTerminal(normalized))
 
   const browser = await chromium.launch({
     executablePath: '/usr/bin/chromium-headless-shell',

@@ -23,7 +23,7 @@ import { listAffected, needsUws, startsProcesses } from './test-imports.ts'
 const TIMEOUT_SECONDS = 120
 const GROUP_SIZE = 60
 const SLOWEST = 20
-const RUN_AGAIN = join(ROOT, 'scripts/run-again.sh')
+const RETRY_SCRIPT = join(ROOT, 'scripts/run-again.sh')
 const GROUP = join(ROOT, 'dist/scripts/test-group.js')
 const TEST = /^test\/.*\.test\.tsx?$/
 /** Folders that contain no unit tests. */
@@ -93,7 +93,9 @@ function start(
   const options = `NODE_OPTIONS=${process.env['NODE_OPTIONS'] ?? ''}`
   // Source maps take up to a tenth of a test's duration, so a retry enables them only in its second attempt.
   const words =
-    times === 2 ? [RUN_AGAIN, name, process.execPath] : [process.execPath, '--enable-source-maps']
+    times === 2
+      ? [RETRY_SCRIPT, name, process.execPath]
+      : [process.execPath, '--enable-source-maps']
   const run = t.spawn('env', [options, ...words, isGroup ? GROUP : toCompiled(sources[0]!)], {
     name,
     cwd: ROOT,

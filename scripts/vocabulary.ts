@@ -33,9 +33,9 @@ const vocabulary = JSON.parse(
 ) as Vocabulary
 /** Gap between the words of a phrase: a blank, or a line break in a comment. */
 const GAP = '(?: |\\n[ *]*)'
-const IN_PROSE = toUses(vocabulary.words)
-const AT_START = toUses(vocabulary.openings)
-const IN_NAMES = new Map([...IN_PROSE, ...toUses(vocabulary.names)])
+const IN_PROSE = toPatterns(vocabulary.words)
+const AT_START = toPatterns(vocabulary.openings)
+const IN_NAMES = new Map([...IN_PROSE, ...toPatterns(vocabulary.names)])
 const PROSE_WORD = toPattern(IN_PROSE.keys())
 const NAME_WORD = toPattern(IN_NAMES.keys())
 /** Matches capitalized words, except at the start of a quoted title. */
@@ -49,7 +49,7 @@ const CODE =
   /^[ *]*```[\s\S]*?^[ *]*```|`(?:[^`\n]|\n(?! *\n))*`|@param \w+|\{@link [^}]*\}|\]\([^)]*\)|https?:\S+/gm
 const EXEMPT = toPattern(vocabulary.exempt)
 
-function toUses(entries: Readonly<Record<string, string>>): ReadonlyMap<string, string> {
+function toPatterns(entries: Readonly<Record<string, string>>): ReadonlyMap<string, string> {
   return new Map(
     Object.entries(entries).flatMap(([words, use]) =>
       words.split(', ').map((word): [string, string] => [word, use]),

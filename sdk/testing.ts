@@ -101,13 +101,13 @@ export class TestExchange extends Exchange {
 
   constructor(request: TestRequest = {}) {
     const { method = 'GET', path = '/', body, chunked = false, host = 'localhost' } = request
-    const cut = path.indexOf('?')
+    const queryStart = path.indexOf('?')
     const headers = toHeaderList(request.headers)
     const length = body === undefined ? 0 : chunked ? -1 : Buffer.byteLength(body)
     super(
       method,
-      cut === -1 ? path : path.slice(0, cut),
-      request.query ?? (cut === -1 ? '' : path.slice(cut + 1)),
+      queryStart === -1 ? path : path.slice(0, queryStart),
+      request.query ?? (queryStart === -1 ? '' : path.slice(queryStart + 1)),
       host,
       headers,
       request.secure ?? false,
@@ -137,7 +137,7 @@ export class TestExchange extends Exchange {
   }
 
   /** Simulates the client: disconnects before the response is complete. */
-  leave(): void {
+  disconnect(): void {
     this.abort()
   }
 
@@ -161,13 +161,13 @@ export class TestExchange extends Exchange {
   ): TestSocket | undefined {
     if (this.answered) return undefined
     if (!this.upgrade) throw upgradeRequired()
-    const chosen = chooseProtocol(this.headers, protocol)
+    const selectedProtocol = chooseProtocol(this.headers, protocol)
     this.startWebSocket(headers)
     if (this.status !== 101) {
       this.end()
       return undefined
     }
-    this.socket = new TestSocket(chosen, this, receiver, maxMessageBytes, (aborted) => {
+    this.socket = new TestSocket(selectedProtocol, this, receiver, maxMessageBytes, (aborted) => {
       this.aborted = aborted
       this.finish()
     })
@@ -199,7 +199,10 @@ export class TestExchange extends Exchange {
     this.#resolveDone()
   }
 
-  protected override cut(code: number = INTERNAL_ERROR, reason = 'internal error'): void {
+  protected override closeConnection(
+    code: number = INTERNAL_ERROR,
+    reason = 'internal error',
+  ): void {
     if (this.socket !== undefined) return this.socket.close(code, reason)
     this.wasCut = true
     this.abort()
@@ -296,7 +299,7 @@ export async function runPlugin(
     await runSteps(chain.steps, x)
   } catch (error) {
     thrown = error
-    x.giveUp(GatewayError.from(error))
+    x.abortWith(GatewayError.from(error))
   }
   if (!x.answered && !forwarded) throw new Error('the chain ended without a reply')
   await x.done

@@ -40,7 +40,7 @@ export class BenchExchange extends Exchange {
     this.finish()
   }
 
-  protected override cut(): void {
+  protected override closeConnection(): void {
     this.abort()
   }
 

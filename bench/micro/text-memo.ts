@@ -5,7 +5,7 @@ const PATHS = Array.from({ length: 100 }, (_, i) => `/service${i}/hello`)
 const memo = new DirectMappedCache<string>()
 const map = new Map<string, string>()
 for (const path of PATHS) {
-  memo.keep(path, path)
+  memo.set(path, path)
   map.set(path, path)
 }
 let next = 0
@@ -19,7 +19,7 @@ function arrive(): string {
 const micro: Micro = {
   benches: {
     'new string': () => arrive(),
-    'new string, found': () => memo.find(arrive()),
+    'new string, found': () => memo.get(arrive()),
     'new string, found in a Map': () => map.get(arrive()),
   },
 }

@@ -18,7 +18,7 @@ const LIMIT_MS = 5000
 export async function runLoad(
   port: number,
   perSecond: number,
-  forMs: number,
+  durationMs: number,
   at: readonly (readonly [ms: number, action: () => void])[],
 ): Promise<LoadFigures> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1024, scheduling: 'fifo' })
@@ -46,7 +46,7 @@ export async function runLoad(
     })
   const startMs = performance.now()
   const actions = [...at]
-  const total = Math.round((forMs / 1000) * perSecond)
+  const total = Math.round((durationMs / 1000) * perSecond)
   while (sent < total) {
     const nowMs = performance.now() - startMs
     while (actions[0] !== undefined && nowMs >= actions[0][0]) actions.shift()![1]()

@@ -9,14 +9,14 @@ export interface PathFigures {
   readonly p99Ms: number
 }
 
-/** Time after which a client gives up. */
+/** Timeout of a request. */
 const LIMIT_MS = 1000
 
 /** Sends requests to paths at fixed rates in an open loop. @param perSecond rates by path */
 export async function runLoad(
   port: number,
   perSecond: Readonly<Record<string, number>>,
-  forMs: number,
+  durationMs: number,
 ): Promise<Readonly<Record<string, PathFigures>>> {
   const agent = new Agent({ keepAlive: true, maxSockets: 4096, scheduling: 'fifo' })
   const pending = new Set<Promise<void>>()
@@ -39,7 +39,7 @@ export async function runLoad(
       call.end()
     })
   const startMs = performance.now()
-  for (let nowMs = 0; nowMs < forMs; nowMs = performance.now() - startMs) {
+  for (let nowMs = 0; nowMs < durationMs; nowMs = performance.now() - startMs) {
     for (const each of paths)
       for (; each.sent < (nowMs / 1000) * each.rate; each.sent++) {
         const call = send(each.path, each.times)

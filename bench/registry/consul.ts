@@ -98,7 +98,7 @@ async function measure(services: number, nodes: number): Promise<readonly Figure
       const usedMiB = readMiB()
       const { loop } = await probe.sample()
       const lastMs = await measureNode(stage, services - 1)
-      const lastMiB = readMiB()
+      const finalMiB = readMiB()
       const { heapUsed, external } = await probe.collect()
       const memory = { unit: 'MiB', most: GOALS.memoryMiB } as const
       const change = { unit: 'ms', most: GOALS.changeMs } as const
@@ -123,7 +123,7 @@ async function measure(services: number, nodes: number): Promise<readonly Figure
         { label: 'until a new node was used, all services in use', value: lastMs, ...change },
         {
           label: 'resident memory at the end',
-          value: lastMiB,
+          value: finalMiB,
           ...memory,
           detail: `${((heapUsed + external) / MIB).toFixed(0)} after garbage collection, without code`,
         },

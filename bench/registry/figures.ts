@@ -50,8 +50,8 @@ export function formatFigures(figures: readonly Figure[]): string {
     const text = Number.isNaN(value) ? 'never' : `${formatValue(value)} ${unit}`.trim()
     const limit =
       atMost !== undefined ? `<= ${atMost}` : least !== undefined ? `>= ${formatValue(least)}` : ''
-    const verdict = isWithinLimit(figure) ? '' : ' **missed**'
-    return `| ${label} | ${text}${detail === undefined ? '' : ` (${detail})`} | ${limit}${verdict} |`
+    const mark = isWithinLimit(figure) ? '' : ' **missed**'
+    return `| ${label} | ${text}${detail === undefined ? '' : ` (${detail})`} | ${limit}${mark} |`
   })
   return `${['| what | figure | limit |', '|---|--:|--:|', ...lines].join('\n')}\n`
 }

@@ -13,7 +13,7 @@ export interface Http2Result extends Outcomes {
 }
 
 const CONNECTIONS = 8
-const REFUSED = 'refused'
+const REJECTED = 'refused'
 
 /**
  * Sends requests at a constant rate over persistent connections until the signal aborts, and then waits for pending
@@ -45,7 +45,7 @@ export async function runHttp2Load(
   async function sendOne(n: number): Promise<string> {
     const { pathname } = new URL(urls[n % urls.length]!)
     let outcome = await request(getSession(n % CONNECTIONS), pathname)
-    for (; outcome === REFUSED; retried++)
+    for (; outcome === REJECTED; retried++)
       outcome = await request(getSession(n % CONNECTIONS), pathname)
     return outcome
   }
@@ -65,7 +65,7 @@ function request(session: ClientHttp2Session, path: string): Promise<string> {
     })
     stream.on('error', ({ code, message }: NodeJS.ErrnoException) => {
       const isRejected = stream.rstCode === constants.NGHTTP2_REFUSED_STREAM
-      resolve(isRejected ? REFUSED : (code ?? message))
+      resolve(isRejected ? REJECTED : (code ?? message))
     })
     stream.on('close', () => resolve(status))
     stream.resume()

@@ -20,7 +20,7 @@ export interface RestartOptions {
 
 export interface Restarts {
   /** Duration of each restart in milliseconds, from the signal until the old processes have stopped listening. */
-  readonly tookMs: readonly number[]
+  readonly durationsMs: readonly number[]
   /** Result over keep-alive connections. */
   readonly keepAlive: LoadResult
   /** Result with one connection per request. */
@@ -80,16 +80,16 @@ export async function measureRestarts(options: RestartOptions): Promise<Restarts
       runSingleLoad(hello, rate, signal),
       runHttp2Load(mixed, rate, signal),
     ])
-    const tookMs: number[] = []
+    const durationsMs: number[] = []
     for (let n = 0; n < restarts; n++) {
       const startMs = performance.now()
       gateway.restart()
       await gateway.waitForMessage('new workers are serving; old workers finish their requests')
-      tookMs.push(performance.now() - startMs)
+      durationsMs.push(performance.now() - startMs)
     }
     stop.abort()
     const [keepAlive, single, http2] = await loads
-    return { tookMs, keepAlive, single, http2 }
+    return { durationsMs, keepAlive, single, http2 }
   } finally {
     stop.abort()
     await gateway.stop()

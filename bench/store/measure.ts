@@ -11,7 +11,7 @@ export interface Load {
 }
 
 /** Warm-up as a fraction of the duration, because an idle process has returned memory to the system. */
-const WARM_UP = 0.5
+const WARM_UP_SHARE = 0.5
 const VALUE = 'v'.repeat(128)
 
 const toKey = (i: number): string => `user/${String(i).padStart(7, '0')}`
@@ -21,7 +21,7 @@ async function measureRate(
   { records, seconds }: Load,
   call: (i: number) => Promise<unknown>,
 ): Promise<number> {
-  const startMs = performance.now() + seconds * 1000 * WARM_UP
+  const startMs = performance.now() + seconds * 1000 * WARM_UP_SHARE
   const endMs = startMs + seconds * 1000
   let count = 0
   const caller = async (n: number): Promise<void> => {

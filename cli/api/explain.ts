@@ -37,11 +37,11 @@ export async function runExplain(words: readonly string[]): Promise<void> {
     client: values.client?.at(-1) ?? '',
   }
   const flags = rest.slice(isTarget(rest[0]!) ? 1 : 2)
-  const { explanation, hideDeep } = flags.includes(SERVER)
+  const { explanation, redactDeep } = flags.includes(SERVER)
     ? await explainRemotely(request, readEnvironment(flags, values.env))
     : await explainLocally(request, flags)
   const text = formatExplanation(request, explanation)
-  await print(format, hideDeep(toDocument(request, explanation)), hideDeep(text))
+  await print(format, redactDeep(toDocument(request, explanation)), redactDeep(text))
 }
 
 /** Name of the environment. @throws {CliError} if a setting is passed, because the server uses its own settings */
@@ -58,14 +58,14 @@ function readEnvironment(
 interface Explained {
   readonly explanation: ServerExplanation
   /** Redacts resolved references in the output. */
-  readonly hideDeep: <T>(value: T) => T
+  readonly redactDeep: <T>(value: T) => T
 }
 
 async function explainRemotely(
   request: ExplainedRequest,
   env: string | undefined,
 ): Promise<Explained> {
-  return { explanation: await explainAtServer(request, env), hideDeep: (value) => value }
+  return { explanation: await explainAtServer(request, env), redactDeep: (value) => value }
 }
 
 /** Explains a request with the settings of the command line, as `mx api` reads them. */
@@ -96,7 +96,7 @@ async function explainLocally(
     const parts = { configuration, authorizer: remote?.authorizer, log }
     const { hidden } = configuration.config.references
     const explanation = await hidden.guard(() => explain(request, parts, closing))
-    return { explanation, hideDeep: hidden.hideDeep }
+    return { explanation, redactDeep: hidden.hideDeep }
   } finally {
     await closing.close()
   }

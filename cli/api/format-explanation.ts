@@ -84,7 +84,7 @@ function formatRuling({
   granted,
   rule,
 }: ServerExplanation['rulings'][number]): string {
-  const verdict = granted ? 'granted' : 'denied'
+  const decision = granted ? 'granted' : 'denied'
   const reason = rule === undefined ? ': no rule applies' : ` by rule ${rule.id}`
-  return `${verdict}${reason} (namespace ${namespace}, resource ${resource})`
+  return `${decision}${reason} (namespace ${namespace}, resource ${resource})`
 }

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { splitJsonList } from '../../core/request/json/json-text.ts'
-import { parseWrittenJson, WrittenJson } from '../../core/request/json/written-json.ts'
+import { parseWithRawNumbers, RawJson } from '../../core/request/json/written-json.ts'
 import { CliError, EXIT } from '../ui/output.ts'
 
 const STANDARD_INPUT = '-'
@@ -42,14 +42,14 @@ export async function readText(argument: string, label: string): Promise<string>
 }
 
 /**
- * Parses JSON. Numbers that JavaScript would round are {@link WrittenJson}.
+ * Parses JSON. Numbers that JavaScript would round are {@link RawJson}.
  *
  * @param label name for errors
  * @throws {CliError} for invalid JSON, with the position of the first error
  */
 export function parseJson(text: string, label: string): unknown {
   try {
-    return parseWrittenJson(text)
+    return parseWithRawNumbers(text)
   } catch (cause) {
     throw new CliError(`${label} must be JSON: ${(cause as Error).message}`, {
       status: EXIT.usage,
@@ -59,15 +59,15 @@ export function parseJson(text: string, label: string): unknown {
 }
 
 /** A request that is sent unchanged. @param label name for errors @throws {CliError} */
-export function toWritten(text: string, label: string): WrittenJson {
+export function parseRawJson(text: string, label: string): RawJson {
   parseJson(text, label)
-  return new WrittenJson(text.trim())
+  return new RawJson(text.trim())
 }
 
-/** Like {@link toWritten}, for a list that contains several requests. */
-export function toWrittenList(text: string, label: string): WrittenJson | readonly WrittenJson[] {
-  const written = toWritten(text, label)
-  return splitJsonList(written.text)?.map((item) => new WrittenJson(item)) ?? written
+/** Like {@link parseRawJson}, for a list that contains several requests. */
+export function parseRawJsonList(text: string, label: string): RawJson | readonly RawJson[] {
+  const rawJson = parseRawJson(text, label)
+  return splitJsonList(rawJson.text)?.map((item) => new RawJson(item)) ?? rawJson
 }
 
 /** True if the argument is used as text. */
@@ -88,8 +88,8 @@ async function readStandardInput(): Promise<Buffer> {
  * @param label name of a line for errors
  * @throws {CliError} for invalid JSON
  */
-export async function* readJsonLines(label: string): AsyncGenerator<WrittenJson, void, undefined> {
+export async function* readJsonLines(label: string): AsyncGenerator<RawJson, void, undefined> {
   const { createInterface } = await import('node:readline')
   for await (const line of createInterface({ input: process.stdin, crlfDelay: Infinity }))
-    if (line.trim() !== '') yield toWritten(line, label)
+    if (line.trim() !== '') yield parseRawJson(line, label)
 }

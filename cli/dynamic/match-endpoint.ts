@@ -71,10 +71,10 @@ function splitName(name: string): readonly [handler: string, method: string] {
 }
 
 function isEqualName(a: string, b: string): boolean {
-  return toPlain(a) === toPlain(b)
+  return normalizeName(a) === normalizeName(b)
 }
 
-function toPlain(word: string): string {
+function normalizeName(word: string): string {
   return word.replaceAll(/[-_]/g, '').toLowerCase()
 }
 

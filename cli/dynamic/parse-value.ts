@@ -1,4 +1,4 @@
-import { WrittenJson } from '../../core/request/json/written-json.ts'
+import { RawJson } from '../../core/request/json/written-json.ts'
 import { type IntegerType, parseInteger, parseNumber } from '../../sdk/schema/parse-number.ts'
 import { parseJson, readBytes } from '../args/input.ts'
 import { CliError, EXIT } from '../ui/output.ts'
@@ -109,7 +109,7 @@ function parseBoolean(text: string, flag: string): boolean {
 function integer(type: IntegerType): Parse {
   return (text, flag) => {
     const value = withFlag(flag, () => parseInteger(text, type))
-    return typeof value === 'string' ? new WrittenJson(value) : value
+    return typeof value === 'string' ? new RawJson(value) : value
   }
 }
 

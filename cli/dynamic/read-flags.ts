@@ -57,7 +57,7 @@ export function readFlags(
       continue
     }
     const [, typed, name = '', inline] =
-      /^(--?([^=]+))(?:=(.*))?$/s.exec(LETTERS[word] ?? toLong(word)) ?? []
+      /^(--?([^=]+))(?:=(.*))?$/s.exec(LETTERS[word] ?? toLongFlag(word)) ?? []
     if (typed === undefined || !word.startsWith('-'))
       throw usage(
         `unexpected argument ${JSON.stringify(word)}: fields are flags, such as --name=${word}`,
@@ -96,7 +96,7 @@ function toPlain(name: string): string {
 }
 
 /** Converts `-ojson` to `--output=json`. */
-function toLong(word: string): string {
+function toLongFlag(word: string): string {
   return word.replace(/^-o=?(.+)$/s, '--output=$1')
 }
 

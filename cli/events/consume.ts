@@ -16,22 +16,22 @@ export interface Consumption {
   /** Consumed events. Each is acknowledged when the next one is requested. */
   readonly events: AsyncIterable<EventMessage>
   /** Ends the stream after pending acknowledgements are sent. */
-  readonly leave: () => void
+  readonly finish: () => void
 }
 
 const ACK_WAIT_NS = 60e9
 /** Maximum unacknowledged events in flight. */
 const MAX_IN_FLIGHT = 64
 
-const HOW = { auto_ack: false, ack_wait: ACK_WAIT_NS, max_in_flight: MAX_IN_FLIGHT }
+const OPTIONS = { auto_ack: false, ack_wait: ACK_WAIT_NS, max_in_flight: MAX_IN_FLIGHT }
 
 /** Consumes events across token renewals and server restarts. @param limit number of events; 0 for unlimited */
 export function consume(session: Session, request: ConsumeRequest, limit: number): Consumption {
-  let outbox = openOutbox({ ...request, ...HOW })
+  let outbox = openOutbox({ ...request, ...OPTIONS })
   let lastSequence = 0
   const leaving = new AbortController()
 
-  function leave(): void {
+  function finish(): void {
     leaving.abort()
     outbox.end()
   }
@@ -43,7 +43,7 @@ export function consume(session: Session, request: ConsumeRequest, limit: number
   function resume(): AsyncIterable<object> {
     const isTemporary = request.group === '' && lastSequence > 0
     const from = isTemporary ? { sequence: lastSequence + 1, offset_ms: 0 } : {}
-    outbox = openOutbox({ ...request, ...from, ...HOW })
+    outbox = openOutbox({ ...request, ...from, ...OPTIONS })
     if (leaving.signal.aborted) outbox.end()
     return outbox.messages
   }
@@ -60,11 +60,11 @@ export function consume(session: Session, request: ConsumeRequest, limit: number
       yield event
       lastSequence = event.sequence
       outbox.send({ id: event.id, success: true })
-      if (++received === limit) leave()
+      if (++received === limit) finish()
     }
   }
 
-  return { events: receive(), leave }
+  return { events: receive(), finish }
 }
 
 /** Request queue of a single stream. */
@@ -78,7 +78,7 @@ interface Outbox {
 function openOutbox(first: object): Outbox {
   const waiting = [first]
   let isEnded = false
-  let wake = (): void => {}
+  let notify = (): void => {}
 
   async function* drain(): AsyncGenerator<object, void, undefined> {
     for (;;) {
@@ -86,7 +86,7 @@ function openOutbox(first: object): Outbox {
       if (waiting.length > 0) continue
       if (isEnded) return
       await new Promise<void>((resolve) => {
-        wake = resolve
+        notify = resolve
       })
     }
   }
@@ -95,11 +95,11 @@ function openOutbox(first: object): Outbox {
     messages: drain(),
     send(message) {
       waiting.push(message)
-      wake()
+      notify()
     },
     end() {
       isEnded = true
-      wake()
+      notify()
     },
   }
 }

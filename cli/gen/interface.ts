@@ -54,11 +54,11 @@ export function toInterfaces(services: readonly Service[]): Interfaces {
   function add(name: string, schema: JsonSchema): string {
     const free = toUniqueName(name, schemas)
     schemas[free] = {}
-    schemas[free] = hoist(schema, NO_DEFINITIONS, free, new Map())
+    schemas[free] = extractDefinitions(schema, NO_DEFINITIONS, free, new Map())
     return free
   }
 
-  function hoist(
+  function extractDefinitions(
     schema: JsonSchema,
     outer: Definitions,
     owner: string,
@@ -66,10 +66,10 @@ export function toInterfaces(services: readonly Service[]): Interfaces {
   ): JsonSchema {
     const definitions = definitionsOf(schema, outer)
     const copy: Record<string, unknown> = {}
-    const go = (value: unknown): unknown => {
-      if (Array.isArray(value)) return value.map(go)
+    const convert = (value: unknown): unknown => {
+      if (Array.isArray(value)) return value.map(convert)
       if (typeof value !== 'object' || value === null) return value
-      return hoist(value, definitions, owner, names)
+      return extractDefinitions(value, definitions, owner, names)
     }
     for (const [key, value] of Object.entries(schema)) {
       if (key === '$defs' || key === '$id') continue
@@ -77,8 +77,10 @@ export function toInterfaces(services: readonly Service[]): Interfaces {
         const target = findDefinition(String(value), definitions)
         if (target !== undefined) copy['$ref'] = REF + name(String(value), target, definitions)
       } else if (MAPS.has(key))
-        copy[key] = Object.fromEntries(Object.entries(value as object).map(([k, v]) => [k, go(v)]))
-      else copy[key] = DATA.has(key) ? value : go(value)
+        copy[key] = Object.fromEntries(
+          Object.entries(value as object).map(([k, v]) => [k, convert(v)]),
+        )
+      else copy[key] = DATA.has(key) ? value : convert(value)
     }
     return copy
 
@@ -88,7 +90,7 @@ export function toInterfaces(services: readonly Service[]): Interfaces {
       const free = toUniqueName(owner + toPascal(ref.slice(ref.lastIndexOf('/') + 1)), schemas)
       names.set(target, free)
       schemas[free] = {}
-      schemas[free] = hoist(target, within, owner, names)
+      schemas[free] = extractDefinitions(target, within, owner, names)
       return free
     }
   }

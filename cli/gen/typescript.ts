@@ -117,22 +117,22 @@ function toObject(schema: JsonSchema, indent: string, isRequest: boolean): strin
     const values = mapValuesOf(schema)
     return `Readonly<Record<string, ${values === undefined ? 'unknown' : toType(values, indent, isRequest)}>>`
   }
-  const deeper = `${indent}  `
+  const innerIndent = `${indent}  `
   const lines = Object.entries(properties).map(([name, field]) => {
     const isOptional = !required.includes(name) || (isRequest && field.default !== undefined)
     const key = IDENTIFIER.test(name) ? name : JSON.stringify(name)
-    const type = toType(field, deeper, isRequest)
-    return `${formatComment(field.description, deeper)}${deeper}readonly ${key}${isOptional ? '?' : ''}: ${type}\n`
+    const type = toType(field, innerIndent, isRequest)
+    return `${formatComment(field.description, innerIndent)}${innerIndent}readonly ${key}${isOptional ? '?' : ''}: ${type}\n`
   })
   return lines.length === 0 ? '{}' : `{\n${lines.join('')}${indent}}`
 }
 
 /** Joins distinct types; `unknown` for an empty list. */
-function join(types: readonly string[], by: string): string {
+function join(types: readonly string[], separator: string): string {
   const all = [...new Set(types)]
   return all.length === 0
     ? 'unknown'
-    : all.map((type) => (all.length > 1 ? wrap(type) : type)).join(by)
+    : all.map((type) => (all.length > 1 ? wrap(type) : type)).join(separator)
 }
 
 function wrap(type: string): string {

@@ -32,7 +32,7 @@ export class Connection {
   /** True while a request is in flight. */
   busy = false
   /** Back-off after a failed connection: no request is sent before this time (`performance.now()`). */
-  restUntilMs = 0
+  pausedUntilMs = 0
   bytesIn = 0
   readonly #target: Target
   readonly #events: ConnectionEvents

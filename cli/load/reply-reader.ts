@@ -31,14 +31,14 @@ export class ReplyReader {
   keepAlive = true
   /** Value of the `Server-Timing` header; empty if missing. */
   serverTiming = ''
-  readonly #isBodiless: boolean
+  readonly #isBodyless: boolean
   #state: State = 'head'
   #text = ''
   #remaining = 0
 
-  /** @param isBodiless true for responses to `HEAD`, which declare a body but send none */
-  constructor(isBodiless: boolean) {
-    this.#isBodiless = isBodiless
+  /** @param isBodyless true for responses to `HEAD`, which declare a body but send none */
+  constructor(isBodyless: boolean) {
+    this.#isBodyless = isBodyless
   }
 
   /** Prepares for the next response. */
@@ -154,7 +154,7 @@ export class ReplyReader {
     // Requests never contain `Upgrade`.
     if (this.status === 101 || (chunked && length >= 0)) return false
     if (this.status < 200) return true
-    if (this.#isBodiless || this.status === 204 || this.status === 304) length = 0
+    if (this.#isBodyless || this.status === 204 || this.status === 304) length = 0
     else if (chunked) {
       this.#state = 'chunk-size'
       return true

@@ -69,7 +69,7 @@ export interface LoadResult {
 const CHECK_MS = 25
 const PROGRESS_MS = 500
 /** Back-off after a connection could not be opened. */
-const REST_MS = 100
+const PAUSE_MS = 100
 
 /**
  * Runs a load test with one request.
@@ -96,7 +96,7 @@ class Run {
     timeout: 0,
     malformed: 0,
   }
-  readonly #resting: Connection[] = []
+  readonly #paused: Connection[] = []
   #pacer: Pacer | undefined = undefined
   #sentCount = 0
   #replies = 0
@@ -187,7 +187,8 @@ class Run {
     this.#errors++
     // Timeouts are recorded, because otherwise the slowest requests would be missing in the percentiles.
     if (failure === 'timeout') this.#record(now - connection.intendedMs)
-    if (failure === 'refused' || failure === 'unreachable') connection.restUntilMs = now + REST_MS
+    if (failure === 'refused' || failure === 'unreachable')
+      connection.pausedUntilMs = now + PAUSE_MS
     this.#release(connection, now)
   }
 
@@ -200,7 +201,7 @@ class Run {
     this.#running--
     if (now >= this.#endMs) {
       if (this.#stopped && this.#running === 0) this.#finish()
-    } else if (connection.restUntilMs > now) this.#resting.push(connection)
+    } else if (connection.pausedUntilMs > now) this.#paused.push(connection)
     else if (this.#pacer !== undefined) this.#pacer.release(connection)
     else this.#send(connection, now)
   }
@@ -216,8 +217,8 @@ class Run {
       if (this.#running === 0) this.#finish()
       return
     }
-    for (const connection of this.#resting.splice(0)) {
-      if (connection.restUntilMs > now) this.#resting.push(connection)
+    for (const connection of this.#paused.splice(0)) {
+      if (connection.pausedUntilMs > now) this.#paused.push(connection)
       else if (this.#pacer !== undefined) this.#pacer.release(connection)
       else this.#send(connection, now)
     }

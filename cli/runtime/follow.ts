@@ -22,7 +22,7 @@ export interface Hint {
 }
 
 /** Output of a plain HTTP program with `--protocol=mx`, which does not set PORT: `KeyError: 'PORT'`. */
-const NAMES_PORT = /\bPORT\b/
+const MENTIONS_PORT = /\bPORT\b/
 /** Number of lines shown from a failed build. */
 const TAIL_LINES = 20
 
@@ -33,13 +33,13 @@ const TAIL_LINES = 20
  */
 export async function untilRunning(
   session: Session,
-  of: Followed,
+  target: Followed,
   steps: Steps,
   hint?: Hint,
 ): Promise<void> {
   const timer = createHintTimer(steps, hint)
   try {
-    await follow(session, of, steps, timer)
+    await follow(session, target, steps, timer)
   } finally {
     timer.end()
   }
@@ -67,11 +67,11 @@ function createHintTimer(steps: Steps, hint: Hint | undefined): HintTimer {
 
 async function follow(
   session: Session,
-  of: Followed,
+  target: Followed,
   steps: Steps,
   timer: HintTimer,
 ): Promise<void> {
-  const { name, version } = of
+  const { name, version } = target
   const options = { service: name, version, namespace: session.namespace }
   let hasStarted = false
   let isRetried = false
@@ -98,11 +98,15 @@ async function follow(
       isRetried = true
       timer.end()
       steps.note(`${name} ${error}; restarting`)
-      if (NAMES_PORT.test(error)) timer.show()
+      if (MENTIONS_PORT.test(error)) timer.show()
     }
     steps.show(error ? `${step}, after: ${error}` : step)
-    if (step === 'building' && last !== step && steps.areSeen)
-      void showBuild(session, of, (line) => last === 'building' && steps.show(`building: ${line}`))
+    if (step === 'building' && last !== step && steps.isVisible)
+      void showBuild(
+        session,
+        target,
+        (line) => last === 'building' && steps.show(`building: ${line}`),
+      )
     last = step
   }
   throw new CliError(`the platform stopped reporting the state of ${name}. See 'mx status ${name}'`)
@@ -119,11 +123,11 @@ function toStep(service: RuntimeObject): string {
 /** Reports the newest line of the build output until the build ends. */
 async function showBuild(
   session: Session,
-  of: Followed,
+  target: Followed,
   onLine: (line: string) => void,
 ): Promise<void> {
   try {
-    for await (const text of followBuild(session, of)) {
+    for await (const text of followBuild(session, target)) {
       const line = text.trimEnd().split('\n').at(-1)
       if (line) onLine(line)
     }
@@ -158,10 +162,10 @@ async function explain(
 }
 
 /** Retained output of the last build, which has ended. */
-async function readBuild(session: Session, of: Followed): Promise<readonly string[]> {
+async function readBuild(session: Session, target: Followed): Promise<readonly string[]> {
   let text = ''
   try {
-    for await (const more of followBuild(session, of)) text += more
+    for await (const more of followBuild(session, target)) text += more
   } catch {
     // There may be no build. The failure is reported anyway.
   }

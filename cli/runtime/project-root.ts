@@ -52,9 +52,9 @@ function isWithin(path: string, folder: string): boolean {
   return `${path}${sep}`.startsWith(folder.endsWith(sep) ? folder : `${folder}${sep}`)
 }
 
-function cannotUpload(root: string, why: string): CliError {
+function cannotUpload(root: string, reason: string): CliError {
   return new CliError(
-    `cannot upload ${root}: ${why}. Move the program to a separate folder and run that`,
+    `cannot upload ${root}: ${reason}. Move the program to a separate folder and run that`,
     { status: EXIT.usage },
   )
 }

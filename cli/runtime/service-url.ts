@@ -58,10 +58,10 @@ export async function findUrl(
     ...(['api', 'Api.Routes', { service }, options] as const),
   ).catch(() => none)
   const usable = routes.filter(({ hosts, path }) => hosts.length === 0 && !/[{*]/.test(strip(path)))
-  const route = usable.find(isRead) ?? usable[0]
+  const route = usable.find(allowsGet) ?? usable[0]
   if (url === '' || route === undefined) return undefined
-  const full = parseUrl(`${toReachable(url, environment.address)}${strip(route.path) || '/'}`)
-  return full === undefined ? undefined : { url: full, route }
+  const normalized = parseUrl(`${toReachable(url, environment.address)}${strip(route.path) || '/'}`)
+  return normalized === undefined ? undefined : { url: normalized, route }
 }
 
 /** Normalizes a URL, without line breaks and other invalid characters. Returns undefined if the text is not a URL. */
@@ -71,7 +71,7 @@ function parseUrl(text: string): string | undefined {
 
 /** Exported for tests. */
 export function formatCurl(url: string, route: Route, values: readonly Value[]): string {
-  if (!isRead(route)) {
+  if (!allowsGet(route)) {
     const body = JSON.stringify(Object.fromEntries(values))
     const words = ['-X', route.methods[0]!, '-H', 'Content-Type: application/json', '-d', body, url]
     return `curl ${words.map(quote).join(' ')}`
@@ -107,7 +107,7 @@ function toExample(property: Property | undefined): unknown {
   return type === 'boolean' ? true : 'hello'
 }
 
-function isRead({ methods }: Route): boolean {
+function allowsGet({ methods }: Route): boolean {
   return methods.length === 0 || methods.includes('GET')
 }
 

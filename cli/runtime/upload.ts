@@ -30,14 +30,14 @@ export async function upload(
     import('./pack.ts'),
   ])
   const { files, links, specials } = await listFiles(root)
-  const inside = entrypoint === '' ? files : files.filter((file) => isIn(file.path, entrypoint))
+  const inside = entrypoint === '' ? files : files.filter((file) => isInside(file.path, entrypoint))
   if (inside.every(({ path }) => path.endsWith('/')))
     throw new CliError(`nothing to run in ${path}: it is empty, or .gitignore excludes all files`)
   if (links.length > 0)
     steps.note(`not uploaded, links to files outside ${root}: ${links.join(', ')}`)
   if (specials.length > 0)
     steps.note(`not uploaded, pipes, sockets or devices: ${specials.join(', ')}`)
-  if (steps.areSeen) {
+  if (steps.isVisible) {
     const count = files.filter(({ path }) => !path.endsWith('/')).length
     steps.note(`uploading ${root} (${count} ${count === 1 ? 'file' : 'files'})`)
   }
@@ -56,6 +56,6 @@ export async function upload(
   throw new CliError('the platform did not confirm the upload')
 }
 
-function isIn(path: string, entrypoint: string): boolean {
+function isInside(path: string, entrypoint: string): boolean {
   return path === entrypoint || path.startsWith(`${entrypoint}/`)
 }

@@ -3,7 +3,7 @@ import { GatewayError } from '../../core/errors.ts'
 import { printProblems } from '../ui/output.ts'
 
 /** Maximum time that a stream tries to reconnect after its connection was lost. */
-const GIVE_UP_MS = 5 * 60_000
+const RECONNECT_TIMEOUT_MS = 5 * 60_000
 const MIN_PAUSE_MS = 250
 const MAX_PAUSE_MS = 5000
 
@@ -27,27 +27,27 @@ export interface Reconnect {
  */
 export function createReconnect(address: string, stop?: AbortSignal): Reconnect {
   let wasOpen = false
-  let lostAtMs: number | undefined
+  let disconnectedMs: number | undefined
   let pauseMs = MIN_PAUSE_MS
 
   return {
     onOpen() {
       wasOpen = true
-      if (lostAtMs !== undefined) printProblems([`reconnected to ${address}`])
-      lostAtMs = undefined
+      if (disconnectedMs !== undefined) printProblems([`reconnected to ${address}`])
+      disconnectedMs = undefined
       pauseMs = MIN_PAUSE_MS
     },
 
     async waitAfter(error) {
       if (!wasOpen || !isTransient(error)) return false
       const nowMs = performance.now()
-      if (lostAtMs === undefined) {
+      if (disconnectedMs === undefined) {
         // The last messages of the stream may be lost.
         if (stop?.aborted) return false
         printProblems([`stream interrupted: ${error.message}; reconnecting to ${address}`])
       }
-      lostAtMs ??= nowMs
-      if (nowMs - lostAtMs > GIVE_UP_MS) return false
+      disconnectedMs ??= nowMs
+      if (nowMs - disconnectedMs > RECONNECT_TIMEOUT_MS) return false
       await pause(pauseMs, undefined, { signal: stop }).catch(() => {})
       pauseMs = Math.min(2 * pauseMs, MAX_PAUSE_MS)
       return true

@@ -286,8 +286,8 @@ async function renew(
   owner: CredentialsOwner,
   rejected?: string,
 ): Promise<string | undefined> {
-  const isValid = ({ accessToken, expiry }: Credentials, forS: number): boolean =>
-    accessToken !== rejected && expiry - Date.now() / 1000 > forS
+  const isValid = ({ accessToken, expiry }: Credentials, remainingS: number): boolean =>
+    accessToken !== rejected && expiry - Date.now() / 1000 > remainingS
   let credentials = readCredentials(owner)
   if (credentials === undefined || isValid(credentials, RENEW_S)) return credentials?.accessToken
   try {

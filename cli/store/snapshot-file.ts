@@ -122,8 +122,8 @@ function notSnapshot(): CliError {
   return new CliError('not a snapshot of mx store; nothing was written')
 }
 
-function damaged(why: string): CliError {
-  return new CliError(`the snapshot is damaged: ${why}; nothing was written`)
+function damaged(reason: string): CliError {
+  return new CliError(`the snapshot is damaged: ${reason}; nothing was written`)
 }
 
 /** Reads the lines of a file from its start, without line feeds. @throws {CliError} if the last line is incomplete */

@@ -4,7 +4,7 @@ import { toRawTerminal } from './terminal.ts'
 
 /** Progress of a command, shown only on a terminal. */
 export interface Steps {
-  readonly areSeen: boolean
+  readonly isVisible: boolean
   /** Replaces the current step. */
   readonly show: (step: string) => void
   /** Prints a permanent line, with or without a terminal. */
@@ -12,7 +12,7 @@ export interface Steps {
   readonly end: () => void
 }
 
-const SILENT: Steps = { areSeen: false, show() {}, note: writeNote, end() {} }
+const SILENT: Steps = { isVisible: false, show() {}, note: writeNote, end() {} }
 /** Width of the spinner and the space after it. */
 const SPINNER_WIDTH = 3
 const BAR_WIDTH = 20
@@ -23,9 +23,9 @@ export async function openSteps(): Promise<Steps> {
   const { default: createSpinner } = await import('yocto-spinner')
   const spinner = createSpinner({ stream: toRawTerminal(process.stderr) })
   return {
-    areSeen: true,
+    isVisible: true,
     show(step) {
-      const text = fit(step)
+      const text = truncateToTerminal(step)
       if (!spinner.isSpinning) spinner.start(text)
       // Setting the same text again would rewrite it.
       else if (spinner.text !== text) spinner.text = text
@@ -59,6 +59,6 @@ function toLine(text: string): string {
   return escapeControls(line.replaceAll('\t', ' '))
 }
 
-function fit(text: string): string {
+function truncateToTerminal(text: string): string {
   return toLine(text).slice(0, (process.stderr.columns || 80) - SPINNER_WIDTH)
 }

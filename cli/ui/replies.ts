@@ -1,6 +1,6 @@
 import { isExact, quoteNumbers } from '../../core/request/json/exact-json.ts'
 import { reindentJson } from '../../core/request/json/reindent-json.ts'
-import { formatWritten, parseWrittenJson } from '../../core/request/json/written-json.ts'
+import { formatRawJson, parseWithRawNumbers } from '../../core/request/json/written-json.ts'
 import type { Format } from './format.ts'
 import { CliError, EXIT } from './output.ts'
 import { printStream } from './print-stream.ts'
@@ -42,7 +42,7 @@ export async function printReplies(
 /** Formats a response as YAML, or as JSON on one line: `raw` as sent by the service, else with characters unescaped. */
 async function formatReply(format: ReplyFormat, json: string): Promise<string> {
   if (format === 'raw') return `${reindentJson(json, '')}\n`
-  if (format === 'json') return `${formatWritten(parseWrittenJson(json))}\n`
+  if (format === 'json') return `${formatRawJson(parseWithRawNumbers(json))}\n`
   const { parse, stringify } = await import('yaml')
   const isLong = quoteNumbers(json, isExact) !== undefined
   const value: unknown = isLong

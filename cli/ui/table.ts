@@ -5,7 +5,7 @@ const TAB = 8
 const GAP = '  '
 /** Minimum width of a column. */
 const MIN_WIDTH = 8
-const CUT = '…'
+const ELLIPSIS = '…'
 const CONTROLS = /[\x00-\x1f\x7f-\x9f]/g
 
 /**
@@ -23,7 +23,7 @@ export function formatTable(
   const widths = measure(cells)
   const stops = widths.slice(0, -1).map((each) => TAB * (Math.floor(each / TAB) + 1 + gap))
   const isWide = sum(stops) + widths.at(-1)! > width
-  const lines = isWide ? formatClose(cells, fit(widths, width)) : formatTabbed(cells, stops)
+  const lines = isWide ? formatClose(cells, fitWidths(widths, width)) : formatTabbed(cells, stops)
   return lines.map((line) => `${line}\n`).join('')
 }
 
@@ -42,7 +42,7 @@ function formatTabbed(rows: readonly string[][], stops: readonly number[]): stri
 function formatClose(rows: readonly string[][], widths: readonly number[]): string[] {
   const cut = (cell: string, width: number): string => {
     const isWide = findTextWidth(cell) > width
-    const content = isWide ? cutText(cell, width - CUT.length) + CUT : cell
+    const content = isWide ? cutText(cell, width - ELLIPSIS.length) + ELLIPSIS : cell
     return content + ' '.repeat(width - findTextWidth(content))
   }
   return rows.map((row) =>
@@ -54,7 +54,7 @@ function formatClose(rows: readonly string[][], widths: readonly number[]): stri
 }
 
 /** Shrinks the widest columns, at most to the minimum width. */
-function fit(widths: readonly number[], width: number): readonly number[] {
+function fitWidths(widths: readonly number[], width: number): readonly number[] {
   const fitted = [...widths]
   let excess = sum(fitted) + GAP.length * (fitted.length - 1) - width
   for (; excess > 0; excess--) {

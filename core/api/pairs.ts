@@ -17,11 +17,11 @@ const WORD_START = /(?:^|-)[a-z]/g
  *
  * @throws {GatewayError} 400 for names such as `__proto__`.
  */
-export function groupValues(flat: readonly string[], what: string, id: string): Values {
+export function groupValues(flat: readonly string[], label: string, id: string): Values {
   const values: Values = createNullProto()
   for (let i = 0; i < flat.length; i += 2) {
     const name = flat[i]!
-    if (FORBIDDEN.has(name)) throw badRequest(id, `${what} must not be named ${quote(name)}`)
+    if (FORBIDDEN.has(name)) throw badRequest(id, `${label} must not be named ${quote(name)}`)
     const known = values[name]
     if (known === undefined) values[name] = [flat[i + 1]!]
     else known.push(flat[i + 1]!)

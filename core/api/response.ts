@@ -31,8 +31,8 @@ const DIGITS = /^\d{1,3}$/
  * @throws {GatewayError} 502 if it is not an `api.Response`, or its status or a header is invalid.
  */
 export function toApiReply(response: unknown, service: string): ApiReply {
-  const invalid: CreateError = (what, got) =>
-    new GatewayError(service, 502, `the response is not an api.Response: ${what}, got ${got}`)
+  const invalid: CreateError = (subject, got) =>
+    new GatewayError(service, 502, `the response is not an api.Response: ${subject}, got ${got}`)
   if (!isObject(response))
     throw invalid(`it must be an object of ${MEMBERS.join(', ')}`, describeType(response))
   for (const name in response) {
@@ -59,7 +59,7 @@ export function toApiReply(response: unknown, service: string): ApiReply {
 }
 
 /** Creates an error from the expected and the actual type. Values are not quoted because they may be secrets. */
-type CreateError = (what: string, got: string | undefined) => GatewayError
+type CreateError = (subject: string, got: string | undefined) => GatewayError
 
 function addFields(
   headers: HeaderList,

@@ -42,7 +42,7 @@ export function createIdentity(options: IdentityOptions): Identity {
   const toUnauthorized = ({ route }: Exchange): GatewayError =>
     denyAuthentication(route?.service ?? GATEWAY_ID, detail, challenge)
   const streams = new OpenStreams({
-    judge: (x) => {
+    reauthorize: (x) => {
       const { session } = x
       const isRemoved = session !== undefined && accepted.has(session) && !isKnown(session)
       return isRemoved ? toUnauthorized(x) : undefined

@@ -26,16 +26,16 @@ export interface CallInput {
 export function admitCall(authorizer: Authorizer, call: CallInput): Maybe<Session | undefined> {
   const authorization = findSingle(call, 'authorization')
   const token = authorization === undefined ? undefined : readBearer(authorization)
-  if (token === undefined) return judge(authorizer, call, undefined)
+  if (token === undefined) return decideCall(authorizer, call, undefined)
   let session: Maybe<Session>
   try {
     session = authorizer.identify(token)
   } catch (error) {
     return rejectToken(authorizer, call, error)
   }
-  if (!(session instanceof Promise)) return judge(authorizer, call, session)
+  if (!(session instanceof Promise)) return decideCall(authorizer, call, session)
   return session.then(
-    (known) => judge(authorizer, call, known),
+    (known) => decideCall(authorizer, call, known),
     (error) => rejectToken(authorizer, call, error),
   )
 }
@@ -48,10 +48,10 @@ function rejectToken(
 ): Maybe<Session | undefined> {
   if (!(error instanceof TokenError)) throw error
   if (!isLoginEndpoint(call.resource)) throw invalidToken(call.resource.name, call.resource)
-  return judge(authorizer, call, undefined)
+  return decideCall(authorizer, call, undefined)
 }
 
-function judge(authorizer: Authorizer, call: CallInput, session: Session | undefined) {
+function decideCall(authorizer: Authorizer, call: CallInput, session: Session | undefined) {
   const { domain, resource } = call
   const namespace = findSingle(call, 'mx-namespace') ?? ''
   const account: Account | undefined = session?.account

@@ -77,7 +77,7 @@ export function createAuthorizer(source: AuthSource, options: AuthorizerOptions 
     evictTimer = undefined
     changed()
   }
-  const noteOutage = (watch: object, reason: Error | undefined): void => {
+  const logOutage = (watch: object, reason: Error | undefined): void => {
     // Closing the watch is not a recovery.
     if (closed) return
     const before = failing.size
@@ -91,7 +91,7 @@ export function createAuthorizer(source: AuthSource, options: AuthorizerOptions 
     onChange: (value: T, before: T) => void,
   ): ResilientWatch<T> => {
     const id = {}
-    const onLost = (reason: Error | undefined): void => noteOutage(id, reason)
+    const onLost = (reason: Error | undefined): void => logOutage(id, reason)
     return new ResilientWatch({ open, onChange, onOutage: onLost, waitMs })
   }
 
@@ -104,7 +104,7 @@ export function createAuthorizer(source: AuthSource, options: AuthorizerOptions 
     isRevoked: (session) => tokens.value!.isRevoked(session),
     nowMs,
   })
-  const named = watch<ReadonlySet<string>>(source.watchNamespaces, (next, before) => {
+  const namespaceWatch = watch<ReadonlySet<string>>(source.watchNamespaces, (next, before) => {
     if (next.size !== before.size || ![...next].every((name) => before.has(name))) changed()
   })
   const namespaces = new LRUCache<string, ResilientWatch<Policy>>({
@@ -123,22 +123,25 @@ export function createAuthorizer(source: AuthSource, options: AuthorizerOptions 
     namespaces.set(namespace, rules)
     return rules
   }
-  const judge = (access: Access): Maybe<Ruling> => {
+  const decide = (access: Access): Maybe<Ruling> => {
     const { namespace } = access
     let watch = namespaces.get(namespace)
     if (watch === undefined && namespace !== DEFAULT_DOMAIN) {
-      const names = named.value
-      if (names === undefined) return judgeNamed(access)
+      const names = namespaceWatch.value
+      if (names === undefined) return decideNamed(access)
       if (!names.has(namespace)) return BY_DEFAULT
     }
     watch ??= watchNamespace(namespace)
     const policy = watch.value
-    return policy === undefined ? judgeLater(watch, access) : rule(policy, access)
+    return policy === undefined ? decideWhenReady(watch, access) : rule(policy, access)
   }
-  const judgeNamed = async (access: Access): Promise<Ruling> =>
-    (await waitFirst(named, access)) === undefined ? GRANTED : judge(access)
-  const judgeLater = async (watch: ResilientWatch<Policy>, access: Access): Promise<Ruling> => {
-    const policy = await waitFirst(watch, access)
+  const decideNamed = async (access: Access): Promise<Ruling> =>
+    (await waitForFirst(namespaceWatch, access)) === undefined ? GRANTED : decide(access)
+  const decideWhenReady = async (
+    watch: ResilientWatch<Policy>,
+    access: Access,
+  ): Promise<Ruling> => {
+    const policy = await waitForFirst(watch, access)
     return policy === undefined ? GRANTED : rule(policy, access)
   }
   const verify = (token: string): Maybe<Session> => {
@@ -166,9 +169,9 @@ export function createAuthorizer(source: AuthSource, options: AuthorizerOptions 
   }
 
   return {
-    identify: (token) => sessions.recall(token) ?? verify(token),
+    identify: (token) => sessions.getCached(token) ?? verify(token),
 
-    judge,
+    decide,
 
     onChange(listener) {
       // Wrapped in a new function because the same listener may be added twice.
@@ -183,7 +186,7 @@ export function createAuthorizer(source: AuthSource, options: AuthorizerOptions 
       clearTimeout(evictTimer)
       listeners.clear()
       tokens.close()
-      named.close()
+      namespaceWatch.close()
       namespaces.clear()
     },
   }
@@ -207,7 +210,7 @@ function rule(policy: Policy, { account, resource }: Access): Ruling {
 }
 
 /** Waits for the first value of a watch. Returns undefined if it is unavailable but the call is a login. */
-function waitFirst<T>(watch: ResilientWatch<T>, { resource }: Access): Promise<T | undefined> {
+function waitForFirst<T>(watch: ResilientWatch<T>, { resource }: Access): Promise<T | undefined> {
   return watch.first().catch((cause: unknown) => {
     if (isLoginEndpoint(resource)) return undefined
     throw toUnavailable(resource.name, 'access rules', cause)
@@ -224,12 +227,12 @@ function hasLostKey(
 }
 
 /** Creates the client error, which only reveals whether a retry may help. */
-function toUnavailable(service: string, what: string, cause: unknown): GatewayError {
+function toUnavailable(service: string, label: string, cause: unknown): GatewayError {
   const headers = ['retry-after', '1']
   const reason = deniesCaller(cause)
     ? 'unavailable: auth denied access'
     : 'not available yet; try again'
-  return new GatewayError(service, 503, `${what} ${reason}`, { cause, headers })
+  return new GatewayError(service, 503, `${label} ${reason}`, { cause, headers })
 }
 
 /** True if a remote platform denies access to its rules or keys. */

@@ -25,11 +25,11 @@ export function keepPrivate(headers: HeaderList): void {
 
 /** Adds `Authorization` to `Vary`: the response depends on the caller. */
 export function varyByCaller(headers: HeaderList): void {
-  const named = headers
+  const listed = headers
     .getAll('vary')
     .flatMap((value) => value.split(','))
     .map((name) => name.trim().toLowerCase())
-  if (!named.includes('*') && !named.includes('authorization'))
+  if (!listed.includes('*') && !listed.includes('authorization'))
     headers.append('vary', 'authorization')
 }
 

@@ -36,9 +36,9 @@ export function parseCallerLines(
     if (text === '') return []
     const [id = '', credential = '', list = '', ...rest] = text.split(/\s+/)
     const scopes = list.split(',').filter((scope) => scope !== '')
-    const isRight =
+    const isValidHash =
       id.length <= LENGTH_MAX && isServiceName(id) && form.test(credential) && rest.length === 0
-    if (!isRight || !scopes.every((scope) => SCOPE.test(scope)))
+    if (!isValidHash || !scopes.every((scope) => SCOPE.test(scope)))
       throw new RangeError(
         `${source}:${i + 1}: expected an id, ${credentialForm} and optional comma-separated scopes`,
       )

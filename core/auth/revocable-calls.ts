@@ -17,7 +17,7 @@ export class OpenCalls {
   constructor(authorizer: Authorizer) {
     this.#authorizer = authorizer
     this.#stop = authorizer.onChange(() => {
-      for (const call of [...this.#open]) this.#judge(call)
+      for (const call of [...this.#open]) this.#reauthorize(call)
     })
   }
 
@@ -46,12 +46,12 @@ export class OpenCalls {
   #awaitEnd(call: OpenCall, endsMs: number): void {
     const check = (): void => {
       if (Date.now() < endsMs) this.#awaitEnd(call, endsMs)
-      else this.#judge(call)
+      else this.#reauthorize(call)
     }
     call.timer = setTimeout(check, endsMs - Date.now()).unref()
   }
 
-  #judge(call: OpenCall): void {
+  #reauthorize(call: OpenCall): void {
     try {
       const authorized = admitCall(this.#authorizer, call.input)
       if (authorized instanceof Promise) authorized.catch((error) => this.#end(call, error))

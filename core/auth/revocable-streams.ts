@@ -4,7 +4,9 @@ import type { Exchange } from '../exchange.ts'
 
 export interface OpenStreamsOptions {
   /** Returns the error that ends an exchange, or undefined if it may continue. */
-  readonly judge: (x: Exchange) => GatewayError | undefined | Promise<GatewayError | undefined>
+  readonly reauthorize: (
+    x: Exchange,
+  ) => GatewayError | undefined | Promise<GatewayError | undefined>
   /** Creates the error for an exchange whose account was deleted. */
   readonly toRevokedError: (x: Exchange) => GatewayError
   readonly nowMs: () => number
@@ -31,9 +33,9 @@ export class OpenStreams {
   readonly onReply = (x: Exchange): void => {
     if (!x.streaming || x.route === undefined) return
     this.#open.add(x)
-    this.#timer ??= setInterval(() => this.#endOutlived(), CHECK_MS).unref()
+    this.#timer ??= setInterval(() => this.#endExpired(), CHECK_MS).unref()
     // Authorized before the review but not listed yet. Deferred because the response has not started.
-    if (x.startMs <= this.#reviewedMs) queueMicrotask(() => this.#judge(x))
+    if (x.startMs <= this.#reviewedMs) queueMicrotask(() => this.#reauthorize(x))
   }
 
   readonly onDone = (x: Exchange): void => {
@@ -49,17 +51,17 @@ export class OpenStreams {
   /** Authorizes all streams again. */
   readonly review = (): void => {
     this.#reviewedMs = performance.now()
-    for (const x of [...this.#open]) this.#judge(x)
+    for (const x of [...this.#open]) this.#reauthorize(x)
   }
 
-  #judge(x: Exchange): void {
-    const reason = this.#options.judge(x)
+  #reauthorize(x: Exchange): void {
+    const reason = this.#options.reauthorize(x)
     if (!(reason instanceof Promise)) {
       if (reason !== undefined) x.revoke(reason)
     } else void reason.then((late) => late && x.revoke(late))
   }
 
-  #endOutlived(): void {
+  #endExpired(): void {
     const nowMs = this.#options.nowMs()
     for (const x of [...this.#open])
       if (x.session !== undefined && x.session.endsMs <= nowMs)

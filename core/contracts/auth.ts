@@ -104,7 +104,7 @@ export interface Authorizer {
    * @throws {GatewayError} 503 by rejecting, if the rules of the namespace have not been loaded yet. Logins are granted
    * nonetheless.
    */
-  readonly judge: (access: Access) => Ruling | Promise<Ruling>
+  readonly decide: (access: Access) => Ruling | Promise<Ruling>
   /**
    * Calls `listener` after every change of rules, keys or revocations, which may revoke access. Returns a function that
    * unsubscribes it.

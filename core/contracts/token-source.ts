@@ -5,7 +5,7 @@ export interface TokenSource {
   /** Current access token; undefined if none has been obtained yet or it is unavailable. */
   readonly current: () => string | undefined
   /** Milliseconds until another token is needed; 0 for immediately, Infinity if unknown. */
-  readonly leftMs: () => number
+  readonly remainingMs: () => number
   /**
    * Settles once a token is available or none is required. Returns undefined if already settled.
    *

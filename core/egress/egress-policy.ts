@@ -14,7 +14,7 @@ import type { EgressTarget } from './target.ts'
 /** An address to which other processes will connect, and its source. */
 export interface PeerTarget extends EgressTarget {
   /** Name for errors: `node address`, `server address`. */
-  readonly what: string
+  readonly label: string
   /** IP address of the request's sender; empty if unknown. */
   readonly from: string
   /** Whether programs on this machine may supply loopback and other addresses of this machine. */
@@ -116,11 +116,11 @@ export function createEgressPolicy(options: EgressPolicyOptions): EgressPolicy {
 
   return {
     async resolvePeer(target, id) {
-      const { what, host } = target
+      const { label, host } = target
       const addresses = await resolveAddresses(host, resolve, id)
       for (const address of addresses) {
         const denial = findPeerDenial(address, target)
-        if (denial !== undefined) throw toError(what, target, address, denial, id)
+        if (denial !== undefined) throw toError(label, target, address, denial, id)
       }
       if (classify(host) !== undefined) return []
       const texts = addresses.map(({ text }) => text)
@@ -186,15 +186,15 @@ function toRemedy(setting: string): string {
 }
 
 function toError(
-  what: string,
+  label: string,
   { host, port }: EgressTarget,
   { text }: ClassifiedAddress,
   { reason, remedy }: Denial,
   id: string,
 ): GatewayError {
-  const named = host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
+  const authority = host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
   const resolved = host === text ? '' : ` (${text})`
-  const detail = `${what} ${named}${resolved} is denied by the outgoing address policy (${reason}). ${remedy}`
+  const detail = `${label} ${authority}${resolved} is denied by the outgoing address policy (${reason}). ${remedy}`
   return new GatewayError(id, 403, detail)
 }
 

@@ -93,7 +93,7 @@ class FileStream implements Peer, WaitingReply {
     this.onDrain()
   }
 
-  cutWaiting(): void {
-    this.#x.giveUp(rejectResponse(GATEWAY_ID))
+  abortWaiting(): void {
+    this.#x.abortWith(rejectResponse(GATEWAY_ID))
   }
 }

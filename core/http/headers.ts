@@ -24,8 +24,8 @@ export interface HeaderBlock {
   readonly fields: readonly string[]
   /** Formatted as by {@link HeaderList.format}. */
   readonly text: string
-  /** Formatted as by {@link HeaderList.formatBehind}. */
-  readonly behind: string
+  /** Formatted as by {@link HeaderList.formatAfter}. */
+  readonly textAfterStart: string
   /** Latest results of {@link joinOnce}, by slot. */
   readonly joined: (JoinedBlock | undefined)[]
 }
@@ -44,7 +44,12 @@ interface JoinedBlock {
 export function createHeaderBlock(fields: readonly string[]): HeaderBlock {
   const list = new HeaderList(fields)
   if (!list.ascii) throw new TypeError('header block fields must be ASCII')
-  return { fields: list.flat, text: list.format(), behind: list.formatBehind(''), joined: [] }
+  return {
+    fields: list.flat,
+    text: list.format(),
+    textAfterStart: list.formatAfter(''),
+    joined: [],
+  }
 }
 
 /**
@@ -223,11 +228,11 @@ export class HeaderList {
   }
 
   /** Formats a start line and the headers as `name: value` lines, each preceded by CRLF. */
-  formatBehind(startLine: string): string {
+  formatAfter(startLine: string): string {
     const { flat } = this
     const block = this.leading
     let text = startLine
-    if (block !== undefined) text += block.behind
+    if (block !== undefined) text += block.textAfterStart
     for (let i = block?.fields.length ?? 0; i < flat.length; i += 2)
       text += `\r\n${flat[i]}: ${flat[i + 1]}`
     return text

@@ -26,12 +26,13 @@ export function createQuota(
   { limit, namespaces }: QuotaLimits,
   autoLimit: number = Number.POSITIVE_INFINITY,
 ): Quota {
-  const named = new Map(Object.entries(namespaces))
+  const byNamespace = new Map(Object.entries(namespaces))
   const common = limit === 'auto' ? autoLimit : limit
   return {
     name,
     limitOf: (namespace) =>
-      named.get(namespace) ?? (namespace === DEFAULT_DOMAIN ? Number.POSITIVE_INFINITY : common),
+      byNamespace.get(namespace) ??
+      (namespace === DEFAULT_DOMAIN ? Number.POSITIVE_INFINITY : common),
   }
 }
 

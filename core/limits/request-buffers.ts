@@ -4,14 +4,14 @@ import { bodyMemory } from './memory-budget.ts'
 export interface RequestBuffer {
   /** Bytes counted in `bodyMemory`. Only changed by {@link countBuffered}. */
   bufferedBytes: number
-  /** Whether {@link cutBuffered} frees the bytes. */
-  readonly isCuttable: boolean
+  /** Whether {@link dropBufferedBody} frees the bytes. */
+  readonly isDroppable: boolean
   /**
    * Ends the request because the requests of this process exceed the total budget.
    *
    * @param isLarge whether it alone uses a large share of the budget.
    */
-  cutBuffered(isLarge: boolean): void
+  dropBufferedBody(isLarge: boolean): void
 }
 
 /** Share of the budget above which a single request is considered large. */
@@ -33,7 +33,7 @@ export function countBuffered(buffer: RequestBuffer, bytes: number): void {
   if (bytes === 0) buffers.delete(buffer)
   else {
     buffers.add(buffer)
-    if (bodyMemory.usedBytes > bodyMemory.maxBytes) cutLargest(0)
+    if (bodyMemory.usedBytes > bodyMemory.maxBytes) dropLargest(0)
   }
 }
 
@@ -41,7 +41,7 @@ export function countBuffered(buffer: RequestBuffer, bytes: number): void {
  * Whether a request may buffer more bytes. If the process exceeds its budget, requests with more buffered bytes end.
  */
 export function mayBuffer(buffer: RequestBuffer, bytes: number): boolean {
-  if (bodyMemory.usedBytes + bytes > bodyMemory.maxBytes) cutLargest(bytes, buffer)
+  if (bodyMemory.usedBytes + bytes > bodyMemory.maxBytes) dropLargest(bytes, buffer)
   return bodyMemory.usedBytes + bytes <= bodyMemory.maxBytes
 }
 
@@ -50,13 +50,13 @@ export function mayBuffer(buffer: RequestBuffer, bytes: number): boolean {
  *
  * @param claimant request that needs the bytes. Requests that buffer less than its new total are spared.
  */
-function cutLargest(bytes: number, claimant?: RequestBuffer): void {
-  const leastBytes = claimant === undefined ? 0 : claimant.bufferedBytes + bytes
+function dropLargest(bytes: number, claimant?: RequestBuffer): void {
+  const minBytes = claimant === undefined ? 0 : claimant.bufferedBytes + bytes
   while (bodyMemory.usedBytes + bytes > bodyMemory.maxBytes) {
     let largest: RequestBuffer | undefined
-    let largestBytes = leastBytes
+    let largestBytes = minBytes
     for (const buffer of buffers) {
-      if (buffer.bufferedBytes <= largestBytes || !buffer.isCuttable) continue
+      if (buffer.bufferedBytes <= largestBytes || !buffer.isDroppable) continue
       largest = buffer
       largestBytes = buffer.bufferedBytes
     }
@@ -64,6 +64,6 @@ function cutLargest(bytes: number, claimant?: RequestBuffer): void {
     // Counted before it ends, because freeing its memory may take longer.
     countBuffered(largest, 0)
     cuts.count++
-    largest.cutBuffered(largestBytes > bodyMemory.maxBytes * LARGE_SHARE)
+    largest.dropBufferedBody(largestBytes > bodyMemory.maxBytes * LARGE_SHARE)
   }
 }

@@ -8,14 +8,14 @@ import { DEFAULT_DOMAIN } from '../registry/service.ts'
  */
 export class SharedPlaces {
   readonly #max: number
-  readonly #what: string
+  readonly #label: string
   readonly #counts = new Map<string, number>()
   #used = 0
 
-  /** @param what plural noun for errors: `watchers`. */
+  /** @param label plural noun for errors: `watchers`. */
   constructor(max: number, what: string) {
     this.#max = max
-    this.#what = what
+    this.#label = what
   }
 
   /**
@@ -29,10 +29,10 @@ export class SharedPlaces {
   enter(namespace: string, id: string): () => void {
     const count = this.#counts.get(namespace) ?? 0
     const free = this.#max - this.#used
-    if (free <= 0) throw new GatewayError(id, 429, `limit of ${this.#max} ${this.#what} reached`)
+    if (free <= 0) throw new GatewayError(id, 429, `limit of ${this.#max} ${this.#label} reached`)
     if (namespace !== DEFAULT_DOMAIN && count >= free) {
       const holder = namespace === '' ? 'anonymous callers' : `namespace ${namespace}`
-      throw new GatewayError(id, 429, `too many ${this.#what} for ${holder}: ${count}`)
+      throw new GatewayError(id, 429, `too many ${this.#label} for ${holder}: ${count}`)
     }
     this.#used++
     this.#counts.set(namespace, count + 1)

@@ -3,7 +3,7 @@ import { replyMemory } from './memory-budget.ts'
 /** A streamed response waiting for a slow client. */
 export interface WaitingReply {
   /** Ends the response because waiting responses use too much memory in total. */
-  cutWaiting(): void
+  abortWaiting(): void
 }
 
 /**
@@ -30,7 +30,7 @@ export function beginWait(reply: WaitingReply, bytes: number): void {
   for (const longest of reservations.keys()) {
     if (reservedBytes <= replyMemory.maxBytes * SHARE) return
     endWait(longest)
-    longest.cutWaiting()
+    longest.abortWaiting()
   }
 }
 

@@ -7,13 +7,13 @@ import type { Socket } from 'node:net'
  */
 export class PeerAddresses {
   /** Undefined if connections have different addresses, in which case each request must query its address. */
-  sole: string | undefined = undefined
+  only: string | undefined = undefined
   #open = 0
 
   opened(bytes: ArrayBuffer): void {
     const address = toAddress(bytes)
-    if (this.#open++ === 0) this.sole = address
-    else if (address !== this.sole) this.sole = undefined
+    if (this.#open++ === 0) this.only = address
+    else if (address !== this.only) this.only = undefined
   }
 
   closed(): void {

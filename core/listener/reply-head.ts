@@ -6,7 +6,7 @@ const STATUS_LINES: Readonly<Record<number, string>> = Object.fromEntries(
   Object.entries(STATUS_CODES).map(([code, reason]) => [code, `${code} ${reason}`]),
 )
 /** Space for other response headers after a block, in bytes. */
-const ROOM_BYTES = 256
+const SPARE_BYTES = 256
 const CARRIAGE_RETURN = 13
 const LINE_FEED = 10
 const COLON = 58
@@ -26,7 +26,7 @@ export function encodeReplyHead(status: number, headers: HeaderList): string | U
     const bytes = findHead(block).format(headers.flat, block.fields.length)
     if (bytes !== undefined) return bytes
   }
-  const text = headers.formatBehind(STATUS_LINES[status] ?? `${status} Unknown`)
+  const text = headers.formatAfter(STATUS_LINES[status] ?? `${status} Unknown`)
   return headers.ascii ? text : Buffer.from(text, 'latin1')
 }
 
@@ -40,9 +40,9 @@ class BlockHead {
   readonly #views: (Uint8Array | undefined)[] = []
 
   constructor(block: HeaderBlock) {
-    const text = `${STATUS_LINES[200]}${block.behind}`
+    const text = `${STATUS_LINES[200]}${block.textAfterStart}`
     this.#start = text.length
-    this.#memory = new Uint8Array(text.length + ROOM_BYTES)
+    this.#memory = new Uint8Array(text.length + SPARE_BYTES)
     write(this.#memory, 0, text)
   }
 

@@ -181,14 +181,14 @@ export class RequestValidator {
     if (this.#badEncoding) return reject('Transfer-Encoding must be chunked')
     if (this.#hosts !== 1 || !this.#isHost(this.host))
       return reject('request must contain one Host header with a name or an address')
-    const cached = this.#paths.find(path)
+    const cached = this.#paths.get(path)
     if (cached !== undefined) this.path = cached
     else {
       const isEncoded = path.includes('%')
       const problem = checkPath(path, isEncoded && this.#encodedSlashes())
       if (problem !== undefined) return reject(problem)
       // The result for an encoded slash may change.
-      if (!isEncoded || !ENCODED_SLASH.test(path)) this.#paths.keep(path, path)
+      if (!isEncoded || !ENCODED_SLASH.test(path)) this.#paths.set(path, path)
     }
     if (!isQuery(query)) return reject(NOT_ENCODED)
     if (this.#connection !== '') this.#readConnection()

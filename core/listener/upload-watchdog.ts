@@ -12,7 +12,7 @@ export interface WatchedUpload {
   /** Called every few seconds, after each check that the body passes. */
   onCheck?(): void
   /** Called once, as the last method, if the body arrives too slowly. */
-  giveUp(error: GatewayError): void
+  abortWith(error: GatewayError): void
 }
 
 /** Bytes received at the start of the current interval, and checks since then. */
@@ -51,7 +51,7 @@ export class UploadWatchdog {
       else if (isFast(upload, progress)) upload.onCheck?.()
       else {
         this.#progress.delete(upload)
-        upload.giveUp(new GatewayError(GATEWAY_ID, 408, 'the request body arrives too slowly'))
+        upload.abortWith(new GatewayError(GATEWAY_ID, 408, 'the request body arrives too slowly'))
       }
     }
     if (this.#progress.size > 0) return

@@ -43,21 +43,21 @@ export class RecentRequests {
   /** Adds a finished request if it failed or was slow. @param statusClass result of `toClass`. */
   add(x: Exchange, statusClass: number, durationMs: number): void {
     // Clients usually end streams by disconnecting.
-    const isCut = x.aborted && !x.streaming
-    const isGood = statusClass > 0 && statusClass < CLIENT_ERROR && !isCut
-    if (isGood && durationMs < SLOW_MS) return
+    const isTruncated = x.aborted && !x.streaming
+    const isSuccess = statusClass > 0 && statusClass < CLIENT_ERROR && !isTruncated
+    if (isSuccess && durationMs < SLOW_MS) return
     const list = statusClass === CLIENT_ERROR ? this.#clientErrors : this.#others
     const { status, rpcStatus, trace, route, failure } = x
     const length = list.push({
-      ...{ time: Date.now(), id: cut(x.id), trace_id: trace?.traceId ?? '' },
-      ...{ method: cut(x.method), path: cut(x.path), status, rpc_status: rpcStatus },
-      ...{ duration_ms: durationMs, service: cut(route?.service ?? '') },
-      error: cut(failure) || (isCut && status > 0 ? 'response aborted' : ''),
+      ...{ time: Date.now(), id: truncate(x.id), trace_id: trace?.traceId ?? '' },
+      ...{ method: truncate(x.method), path: truncate(x.path), status, rpc_status: rpcStatus },
+      ...{ duration_ms: durationMs, service: truncate(route?.service ?? '') },
+      error: truncate(failure) || (isTruncated && status > 0 ? 'response aborted' : ''),
     })
     if (length > MAX_RECENT) list.shift()
   }
 }
 
-function cut(text: string): string {
+function truncate(text: string): string {
   return text.length <= MAX_TEXT ? text : `${text.slice(0, MAX_TEXT - 1)}…`
 }

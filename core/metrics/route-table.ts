@@ -44,8 +44,8 @@ export class RouteLabels {
   }
 
   values(): RouteCounters[] {
-    const named = [...this.#routes.values()].flatMap((routes) => [...routes.values()])
-    return [this.#none, this.#other, ...named]
+    const routeCounters = [...this.#routes.values()].flatMap((routes) => [...routes.values()])
+    return [this.#none, this.#other, ...routeCounters]
   }
 
   #find(x: Exchange, route: Route): RouteCounters {

@@ -42,13 +42,13 @@ const CELLS = DURATION_MS.length + 2
 type Totals = ReadonlyMap<string, Float64Array>
 
 interface Snapshot {
-  readonly takenMs: number
+  readonly sampledMs: number
   readonly totals: Totals
 }
 
 export function createServiceRates({ metrics, nowMs }: ServiceRatesOptions): ServiceRates {
   const now = nowMs ?? (() => performance.now())
-  const take = (): Snapshot => ({ takenMs: now(), totals: sumByService(metrics) })
+  const take = (): Snapshot => ({ sampledMs: now(), totals: sumByService(metrics) })
   const snapshots: Snapshot[] = [take()]
   const timer = setInterval(sample, SNAPSHOT_MS).unref()
 
@@ -59,8 +59,8 @@ export function createServiceRates({ metrics, nowMs }: ServiceRatesOptions): Ser
   return {
     read() {
       const oldest = snapshots[0]!
-      const { takenMs, totals } = take()
-      const seconds = (takenMs - oldest.takenMs) / 1000
+      const { sampledMs, totals } = take()
+      const seconds = (sampledMs - oldest.sampledMs) / 1000
       return [...totals]
         .map(([service, cells]) => toRate(service, seconds, cells, oldest.totals.get(service)))
         .sort((a, b) => (a.service < b.service ? -1 : 1))

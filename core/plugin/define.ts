@@ -145,8 +145,8 @@ export function createPlugin(
  * @throws {TypeError} if a hook is unknown or not a function, or the value is not an object.
  */
 export function toPlugin(name: string, hooks: unknown): Plugin {
-  const fail = (what: string): never => {
-    throw new TypeError(`plugin "${name}": ${what}`)
+  const fail = (requirement: string): never => {
+    throw new TypeError(`plugin "${name}": ${requirement}`)
   }
   if (typeof hooks !== 'object' || hooks === null)
     return fail(`must be an object with hooks, got ${inspectShort(hooks)}`)

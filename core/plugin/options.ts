@@ -29,9 +29,11 @@ export function checkOptions(plugin: string, schema: TObject, options: unknown):
   } else {
     const errors = findErrors(schema, options)
     for (const path of new Set(errors.map(({ instancePath }) => instancePath))) {
-      const here = errors.filter(({ instancePath }) => instancePath === path)
-      const values = here.filter(({ keyword }) => keyword !== 'required' && keyword !== UNKNOWN)
-      for (const error of here) {
+      const pathErrors = errors.filter(({ instancePath }) => instancePath === path)
+      const values = pathErrors.filter(
+        ({ keyword }) => keyword !== 'required' && keyword !== UNKNOWN,
+      )
+      for (const error of pathErrors) {
         if (error.keyword === UNKNOWN)
           for (const name of error.params.additionalProperties)
             problems.push(describeUnknown(schema, toPath(path), name))

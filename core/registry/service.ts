@@ -69,9 +69,9 @@ export function isEntryText(text: string): boolean {
   return text.length <= MAX_TEXT && PRINTABLE.test(text)
 }
 
-function checkText(what: string, text: string): void {
+function checkText(subject: string, text: string): void {
   if (isEntryText(text)) return
   throw new TypeError(
-    `${what} must be 1 to ${MAX_TEXT} visible ASCII characters, got ${JSON.stringify(text.slice(0, MAX_TEXT))}`,
+    `${subject} must be 1 to ${MAX_TEXT} visible ASCII characters, got ${JSON.stringify(text.slice(0, MAX_TEXT))}`,
   )
 }

@@ -144,7 +144,7 @@ export class ReplyBodyChanger {
     const x = this.#x
     const failure = GatewayError.from(error)
     x.failure = failure.message
-    x.giveUp(failure)
+    x.abortWith(failure)
   }
 }
 

@@ -8,7 +8,7 @@ import { isFinalStatus } from '../http/final-status.ts'
 import { rejectResponse, replyMemory } from '../limits/memory-budget.ts'
 
 interface Change<T> {
-  readonly of: T
+  readonly item: T
   /** Index of the hook. */
   readonly index: number
 }
@@ -29,7 +29,7 @@ export class BufferedReplyChange {
 
   constructor(changes: readonly Change<BufferedBodyChange>[]) {
     this.#changes = changes
-    this.maxBytes = Math.min(...changes.map(({ of }) => of.maxBytes))
+    this.maxBytes = Math.min(...changes.map(({ item }) => item.maxBytes))
   }
 
   /** Buffers a chunk of the body. Returns the error that replaces the response, or undefined. */
@@ -58,12 +58,12 @@ export class BufferedReplyChange {
     onFault: ReportFault | undefined,
   ): string | Uint8Array {
     let changed = body
-    for (const { of, index } of this.#changes) {
+    for (const { item, index } of this.#changes) {
       const bytes = toBuffer(changed)
       if (bytes.length === 0) return changed
       if (bytes.length > this.maxBytes && changed === body) throw this.tooLong(x.route?.service)
       try {
-        changed = of.change(bytes, x) ?? changed
+        changed = item.change(bytes, x) ?? changed
       } catch (error) {
         throw toHookFailure(x, index, error, onFault)
       }
@@ -94,8 +94,8 @@ export function findReplyChanges(
     try {
       const change = hook(x, length)
       if (change === undefined) continue
-      if ('change' in change) buffered.push({ of: change, index })
-      else streamed.push({ of: change, index })
+      if ('change' in change) buffered.push({ item: change, index })
+      else streamed.push({ item: change, index })
     } catch (error) {
       throw toHookFailure(x, index, error, onFault)
     }
@@ -107,8 +107,8 @@ export function findReplyChanges(
   removeDigests(headers)
   headers.delete('accept-ranges')
   // After the hooks: they would take the body for encoded.
-  for (const { of } of [...buffered, ...streamed])
-    if (of.coding !== undefined && status !== 304) headers.append('content-encoding', of.coding)
+  for (const { item } of [...buffered, ...streamed])
+    if (item.coding !== undefined && status !== 304) headers.append('content-encoding', item.coding)
   if (buffered.length > 1) buffered.sort((a, b) => hasCoding(a) - hasCoding(b))
   return {
     buffered: buffered.length > 0 ? new BufferedReplyChange(buffered) : undefined,
@@ -123,9 +123,9 @@ export function createBodyStreams(
   onFault: ReportFault | undefined,
 ): Duplex[] {
   const streams: Duplex[] = []
-  for (const { of, index } of changes) {
+  for (const { item, index } of changes) {
     try {
-      streams.push(of.createStream(x))
+      streams.push(item.createStream(x))
     } catch (error) {
       for (const stream of streams) stream.destroy()
       throw toHookFailure(x, index, error, onFault)
@@ -134,8 +134,8 @@ export function createBodyStreams(
   return streams
 }
 
-function hasCoding({ of }: Change<BufferedBodyChange>): number {
-  return Number(of.coding !== undefined)
+function hasCoding({ item }: Change<BufferedBodyChange>): number {
+  return Number(item.coding !== undefined)
 }
 
 /** Converts without copying bytes. */

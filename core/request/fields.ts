@@ -37,17 +37,17 @@ const CLOSE = 0x5d
  */
 export class FieldTree {
   readonly root: Fields = createNullProto()
-  readonly #what: string
+  readonly #kind: string
   readonly #id: string
   /** Lists with explicit indexes, and their names. */
   #indexed: Map<FieldValue[], string> | undefined = undefined
 
   /**
-   * @param what kind of field, for errors: `query parameter`.
+   * @param kind kind of field, for errors: `query parameter`.
    * @param id error id.
    */
   constructor(what: string, id: string) {
-    this.#what = what
+    this.#kind = what
     this.#id = id
   }
 
@@ -153,7 +153,7 @@ export class FieldTree {
         const text = end < 0 ? '[' : name.slice(at + 1, end)
         if (text.includes('[')) throw this.#malformed(name)
         if (text === '') {
-          if (end + 1 < name.length) throw this.#reject(name, 'must have [] at its end only')
+          if (end + 1 < name.length) throw this.#reject(name, 'may contain [] only at its end')
           segment = PUSH
         } else segment = this.#toSegment(text, name)
         at = end + 1
@@ -189,7 +189,7 @@ export class FieldTree {
   }
 
   #reject(name: string, detail: string): Error {
-    return badRequest(this.#id, `${this.#what} ${quote(name)} ${detail}`)
+    return badRequest(this.#id, `${this.#kind} ${quote(name)} ${detail}`)
   }
 }
 

@@ -70,11 +70,11 @@ export abstract class IncomingRequest implements RequestLine, RequestBuffer {
   /** The part of {@link bufferedBytes} waiting in a connection to a backend. */
   private sendingBytes = 0
   private bodyPaused = false
-  /** Whether {@link cutBuffered} dropped the queue; later chunks would leave a gap. */
-  private isBodyCut = false
+  /** Whether {@link dropBufferedBody} dropped the queue; later chunks would leave a gap. */
+  private isBodyDropped = false
   private clientAddressOverride: string | undefined = undefined
   /** Target before the first rewrite; undefined if not rewritten. */
-  private targetBefore: string | undefined = undefined
+  private unrewrittenTarget: string | undefined = undefined
 
   constructor(
     method: string,
@@ -122,7 +122,7 @@ export abstract class IncomingRequest implements RequestLine, RequestBuffer {
 
   /** The original {@link target}, before any rewrite. */
   get originalTarget(): string {
-    return this.targetBefore ?? this.target
+    return this.unrewrittenTarget ?? this.target
   }
 
   /**
@@ -136,7 +136,7 @@ export abstract class IncomingRequest implements RequestLine, RequestBuffer {
         `path must start with / and contain only visible ASCII without ?, # and \\, got ${JSON.stringify(path)}`,
       )
     }
-    this.targetBefore ??= this.target
+    this.unrewrittenTarget ??= this.target
     ;(this as { path: string }).path = path
   }
 
@@ -150,7 +150,7 @@ export abstract class IncomingRequest implements RequestLine, RequestBuffer {
       throw new TypeError(
         `query must contain only visible ASCII without #, got ${JSON.stringify(query)}`,
       )
-    this.targetBefore ??= this.target
+    this.unrewrittenTarget ??= this.target
     ;(this as { query: string }).query = query
   }
 
@@ -186,9 +186,9 @@ export abstract class IncomingRequest implements RequestLine, RequestBuffer {
   /** Sets the peer and passes the request body to it. */
   pipeTo(peer: Peer): void {
     this.peer = peer
-    if (this.isBodyCut) return this.dropPeer()
+    if (this.isBodyDropped) return this.dropPeer()
     // The limit may have been set after the first bytes arrived.
-    if (this.bytesIn > this.bodyLimit) return this.giveUp(tooLarge(this.bodyLimit))
+    if (this.bytesIn > this.bodyLimit) return this.abortWith(tooLarge(this.bodyLimit))
     this.reading = true
     const queue = this.queue
     if (queue !== undefined) {
@@ -272,15 +272,15 @@ export abstract class IncomingRequest implements RequestLine, RequestBuffer {
   }
 
   /** False for a collected, complete body: it belongs to a call in flight, which does not end to free memory. */
-  get isCuttable(): boolean {
+  get isDroppable(): boolean {
     return !this.bodyDone || this.sendingBytes > 0
   }
 
-  cutBuffered(isLarge: boolean): void {
+  dropBufferedBody(isLarge: boolean): void {
     this.sendingBytes = 0
-    this.isBodyCut = true
+    this.isBodyDropped = true
     this.dropQueue()
-    this.giveUp(isLarge ? tooMuchBuffered(this.bytesIn) : rejectBody(GATEWAY_ID))
+    this.abortWith(isLarge ? bufferLimitExceeded(this.bytesIn) : rejectBody(GATEWAY_ID))
   }
 
   /** Pauses reading of the request body until {@link resumeBody} is called. Bytes in flight still arrive. */
@@ -304,7 +304,7 @@ export abstract class IncomingRequest implements RequestLine, RequestBuffer {
     if (last) this.bodyDone = true
     // The response does not need the body: the rest is discarded, and the connection closes after the response.
     if (this.finished || (this.answered && this.peer === undefined)) return
-    if (this.bytesIn > this.bodyLimit) return this.giveUp(tooLarge(this.bodyLimit))
+    if (this.bytesIn > this.bodyLimit) return this.abortWith(tooLarge(this.bodyLimit))
     if (this.reading && this.peer !== undefined) return this.peer.onRequestBody(chunk, last)
     this.queue ??= []
     this.queue.push(copyToBuffer(chunk))
@@ -315,7 +315,7 @@ export abstract class IncomingRequest implements RequestLine, RequestBuffer {
   }
 
   /** Ends the exchange after a failure. */
-  abstract giveUp(error: GatewayError): void
+  abstract abortWith(error: GatewayError): void
   protected abstract pauseRead(): void
   protected abstract resumeRead(): void
 
@@ -348,7 +348,7 @@ export function tooLarge(limit: number): GatewayError {
   return new GatewayError(GATEWAY_ID, 413, `request body exceeds the limit of ${limit} bytes`)
 }
 
-function tooMuchBuffered(bytesIn: number): GatewayError {
+function bufferLimitExceeded(bytesIn: number): GatewayError {
   const detail = `Request body too large to buffer: the client sent ${bytesIn} bytes, faster than the backend reads them. Raise max_buffered or send more slowly.`
   return new GatewayError(GATEWAY_ID, 413, detail)
 }

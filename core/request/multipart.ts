@@ -50,8 +50,8 @@ export function parseMultipart(
   const tree = new FieldTree('form field', id)
   const delimiter = Buffer.from(`\r\n--${boundary}`)
   // At the start of the body, the boundary needs no preceding line break.
-  const atBegin = bytes.subarray(0, delimiter.length - 2).equals(delimiter.subarray(2))
-  const first = atBegin ? -2 : bytes.indexOf(delimiter)
+  const startsWithDelimiter = bytes.subarray(0, delimiter.length - 2).equals(delimiter.subarray(2))
+  const first = startsWithDelimiter ? -2 : bytes.indexOf(delimiter)
   if (first === -1) throw malformed(id, `it contains no boundary ${quote(boundary)}`)
   let at = first + delimiter.length
   for (let count = 1; ; count++) {

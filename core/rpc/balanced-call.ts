@@ -9,7 +9,7 @@ import {
   recordFailure,
   recordSuccess,
 } from '../upstream/attempts.ts'
-import { toNoNode } from '../upstream/balance/no-node.ts'
+import { noNodeError } from '../upstream/balance/no-node.ts'
 import { isGatewayError } from '../upstream/health/outlier-detection.ts'
 import type { UpstreamNode } from '../upstream/node/upstream-node.ts'
 import type { Upstream } from '../upstream/upstream.ts'
@@ -73,7 +73,7 @@ export abstract class BalancedCall extends OutgoingCall implements Attempts {
     const node = this.pick()
     if (node === undefined) {
       this.isSettled = true
-      const error = toNoNode(this.service, this.upstream)
+      const error = noNodeError(this.service, this.upstream)
       if (this.attempts === 0) this.note(error.message)
       return this.failed(error)
     }
@@ -102,7 +102,7 @@ export abstract class BalancedCall extends OutgoingCall implements Attempts {
   }
 
   /** Ends the attempt. */
-  protected leave(): void {
+  protected endAttempt(): void {
     this.isSettled = true
     endAttempt(this)
   }
@@ -112,7 +112,7 @@ export abstract class BalancedCall extends OutgoingCall implements Attempts {
     // Any typed error proves that the node responds.
     if (isUntyped && isGatewayError(error.code)) recordFailure(this, 'gateway')
     else recordSuccess(this)
-    this.leave()
+    this.endAttempt()
     if (this.mayRepeat(error)) this.retryCall()
     else this.onDenied(error)
   }
@@ -121,7 +121,7 @@ export abstract class BalancedCall extends OutgoingCall implements Attempts {
     if (this.isSettled) return
     const failure = toAttemptFailure(kind)
     recordFailure(this, failure)
-    this.leave()
+    this.endAttempt()
     this.note(detail)
     if (!this.started && mayRetry(this, failure, false)) return this.retryCall()
     this.failed(toTransportError(this.service, kind, detail))

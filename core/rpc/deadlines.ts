@@ -44,11 +44,11 @@ export class Deadlines {
    *
    * @param knownMs current time, if known to the caller; 0 to read the clock.
    */
-  add(entry: Timed, leftMs: number, knownMs = 0): void {
+  add(entry: Timed, remainingMs: number, knownMs = 0): void {
     // Not the time of the last tick, which is long past after a stall: the call would expire before it is sent.
     const nowMs = knownMs === 0 ? this.#now() : knownMs
     if (this.#interval === undefined) this.#start(nowMs)
-    const deadlineMs = nowMs + leftMs
+    const deadlineMs = nowMs + remainingMs
     entry.deadlineMs = deadlineMs
     this.size++
     append(this.#slots[(Math.floor(deadlineMs / TICK_MS) + 1) & (SLOTS - 1)]!, entry)

@@ -138,7 +138,7 @@ export abstract class GatewayCall extends BalancedCall implements Peer {
 
   onAbort(): void {
     if (this.isSettled) return
-    this.leave()
+    this.endAttempt()
     this.cancel()
   }
 
@@ -153,7 +153,7 @@ export abstract class GatewayCall extends BalancedCall implements Peer {
   }
 
   protected override failed(error: GatewayError): void {
-    this.x.giveUp(error)
+    this.x.abortWith(error)
   }
 
   protected override note(detail: string): void {
@@ -192,7 +192,7 @@ export abstract class GatewayCall extends BalancedCall implements Peer {
 
   /** Called when the response is complete. */
   protected done(): void {
-    this.leave()
+    this.endAttempt()
   }
 
   protected override pick(): UpstreamNode | undefined {
@@ -209,9 +209,9 @@ export abstract class GatewayCall extends BalancedCall implements Peer {
       this.metadata = x.trace.sendCall(this.service, this.endpoint, node, this.metadata)
   }
 
-  protected override leave(): void {
-    this.x.trace?.leave()
-    super.leave()
+  protected override endAttempt(): void {
+    this.x.trace?.endAttempt()
+    super.endAttempt()
   }
 
   override onFail(error: GatewayError, isUntyped = false): void {

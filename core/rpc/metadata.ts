@@ -7,7 +7,7 @@ const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
 const BLOCK = /^(?:[!#$%&'*+\-.^_`|~0-9a-z]+:[\t\x20-\x7e\x80-\xff]*\r\n)*$/
 
 export const MALFORMED_METADATA =
-  'metadata must be lines of a lower-case name, a colon, a value without control characters, and CRLF'
+  'each metadata line must be a lower-case name, a colon, a value without control characters, and CRLF'
 
 /** True if a text is a valid metadata block (docs/protocol.md §1). Linear time. */
 export function isMetadata(text: string): boolean {

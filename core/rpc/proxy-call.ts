@@ -104,7 +104,7 @@ class ProxiedCall extends BalancedCall {
     this.#responses?.clear()
     this.#error = undefined
     if (this.isSettled) return
-    this.leave()
+    this.endAttempt()
     this.cancel()
   }
 
@@ -140,7 +140,7 @@ class ProxiedCall extends BalancedCall {
   override onReply(metadata: string, body: Uint8Array): void {
     if (this.isSettled) return
     this.recordHealthy()
-    this.leave()
+    this.endAttempt()
     this.requests?.clear()
     this.#call.reply(metadata, body)
   }
@@ -168,7 +168,7 @@ class ProxiedCall extends BalancedCall {
   override onEnd(): void {
     if (this.isSettled) return
     this.#begin()
-    this.leave()
+    this.endAttempt()
     this.requests?.clear()
     this.#responses!.end()
   }

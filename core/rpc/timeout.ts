@@ -26,7 +26,7 @@ export function readTimeout(headers: HeaderList, maxMs: number, id: string): num
   const seconds = headers.get('timeout')
   if (seconds !== undefined) {
     if (!SECONDS.test(seconds))
-      throw malformed(id, 'Timeout must be seconds up to 999999999 such as 2 or 0.5', seconds)
+      throw malformed(id, 'Timeout must be seconds up to 999999999, such as 2 or 0.5', seconds)
     return limit(Number(seconds) * 1000, maxMs)
   }
   return readWireTimeout(headers, maxMs, id)

@@ -6,13 +6,13 @@ import type { TransportFailure } from './call.ts'
 /**
  * Creates the error for a call without a response (reference 15.2). `detail` is only logged, except for `full`.
  *
- * @param who the callee: the service, or a proxy in front of it.
+ * @param callee the callee: the service, or a proxy in front of it.
  */
 export function toTransportError(
   service: string,
   kind: TransportFailure,
   detail: string,
-  who: 'the service' | 'the RPC proxy' = 'the service',
+  callee: 'the service' | 'the RPC proxy' = 'the service',
 ): GatewayError {
   switch (kind) {
     case 'full':
@@ -20,16 +20,21 @@ export function toTransportError(
     case 'timeout':
       return new GatewayError(service, 408, `${service} did not respond in time`, { cause: detail })
     case 'connect':
-      return new GatewayError(service, 502, `bad gateway: ${describeConnectFault(detail, who)}`, {
-        cause: detail,
-      })
+      return new GatewayError(
+        service,
+        502,
+        `bad gateway: ${describeConnectFault(detail, callee)}`,
+        {
+          cause: detail,
+        },
+      )
     case 'foreign':
       return new GatewayError(
         service,
         502,
-        who === 'the service'
+        callee === 'the service'
           ? 'bad gateway: the service does not speak the call protocol (mx://); register an HTTP service as http://host:port'
-          : `bad gateway: ${who} does not speak the call protocol: another program listens on its address`,
+          : `bad gateway: ${callee} does not speak the call protocol: another program listens on its address`,
         { cause: detail },
       )
     case 'stopped':
@@ -37,7 +42,7 @@ export function toTransportError(
         cause: detail,
       })
     default:
-      return new GatewayError(service, 502, `bad gateway: ${who} closed the connection`, {
+      return new GatewayError(service, 502, `bad gateway: ${callee} closed the connection`, {
         cause: detail,
       })
   }

@@ -90,14 +90,14 @@ export class ExchangeTrace {
   }
 
   /** Ends the attempt. */
-  leave(): void {
+  endAttempt(): void {
     this.#attempt?.end()
     this.#attempt = undefined
   }
 
   /** Ends the server span. */
   end(x: Exchange): void {
-    this.leave()
+    this.endAttempt()
     const span = this.#span
     if (span.isRecording) {
       const { name, attributes } = describeReply(x)
@@ -120,7 +120,7 @@ export class ExchangeTrace {
   }
 
   #begin(name: string, kind: SpanKind, node?: UpstreamNode): Span {
-    this.leave()
+    this.endAttempt()
     this.#attempts++
     const span = this.#tracer.start(name, { kind, parent: this.#span })
     this.#attempt = span

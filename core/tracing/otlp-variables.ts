@@ -3,14 +3,14 @@ import { redactUrl } from '../../lib/text/redact.ts'
 /** Result of reading the OpenTelemetry SDK and OTLP exporter environment variables. */
 export interface OtlpVariables {
   /** Whether traces are exported. */
-  readonly isOn: boolean
+  readonly isEnabled: boolean
   /** Invalid variables and the consequence, one line each. */
   readonly problems: readonly string[]
 }
 
 type Read = (name: string) => string
 
-const OFF: OtlpVariables = { isOn: false, problems: [] }
+const OFF: OtlpVariables = { isEnabled: false, problems: [] }
 const SAMPLERS = [
   'always_on',
   'always_off',
@@ -30,12 +30,12 @@ const PAIR = /^[^\s=;]+\s*=\s*[^\s;]/
  */
 export function readOtlpVariables(env: NodeJS.ProcessEnv = process.env): OtlpVariables {
   const read: Read = (name) => env[name]?.trim() ?? ''
-  const [name, endpoint] = readEither(read, 'ENDPOINT')
+  const [name, endpoint] = readSpecificOrGeneral(read, 'ENDPOINT')
   const exporters = read('OTEL_TRACES_EXPORTER')
   if (endpoint === '' || read('OTEL_SDK_DISABLED').toLowerCase() === 'true') return OFF
   if (exporters !== '' && !exporters.split(',').some((each) => each.trim() === 'otlp')) return OFF
 
-  const [protocolName, protocol] = readEither(read, 'PROTOCOL')
+  const [protocolName, protocol] = readSpecificOrGeneral(read, 'PROTOCOL')
   if (protocol !== '' && !PROTOCOLS.includes(protocol))
     return disable(`${protocolName} must be http/json or http/protobuf, got ${show(protocol)}`)
   if (!isHttp(endpoint))
@@ -43,18 +43,18 @@ export function readOtlpVariables(env: NodeJS.ProcessEnv = process.env): OtlpVar
   const problems = [...checkHeaders(read), ...checkSampler(read)]
   if (protocol === 'http/protobuf')
     problems.push(`${protocolName} is http/protobuf; using http/json`)
-  return { isOn: true, problems }
+  return { isEnabled: true, problems }
 }
 
 /** Reads the variable for traces, falling back to the general one; empty if neither is set. */
-function readEither(read: Read, what: string): [name: string, text: string] {
-  const tracesName = `OTEL_EXPORTER_OTLP_TRACES_${what}`
-  const name = read(tracesName) === '' ? `OTEL_EXPORTER_OTLP_${what}` : tracesName
+function readSpecificOrGeneral(read: Read, label: string): [name: string, text: string] {
+  const tracesName = `OTEL_EXPORTER_OTLP_TRACES_${label}`
+  const name = read(tracesName) === '' ? `OTEL_EXPORTER_OTLP_${label}` : tracesName
   return [name, read(name)]
 }
 
 function disable(problem: string): OtlpVariables {
-  return { isOn: false, problems: [`traces are not exported: ${problem}`] }
+  return { isEnabled: false, problems: [`traces are not exported: ${problem}`] }
 }
 
 /** Both variables are used. Malformed pairs are ignored and not quoted, since they may be secrets. */

@@ -9,7 +9,7 @@ import type { Upstream } from './upstream.ts'
 
 /** Maximum nodes tried per request: in general, and if the last node immediately refused the connection. */
 const NODES_MAX = 5
-const REFUSING_NODES_MAX = 20
+const UNREACHABLE_NODES_MAX = 20
 const AT_ONCE_MS = 100
 
 /**
@@ -152,8 +152,11 @@ export function mayRetry(
   const { attempts, on } = optionsOf(request)
   switch (failure) {
     case 'connect': {
-      const isAtOnce = tickNow() - request.attemptStartMs < AT_ONCE_MS
-      return on.has('connect') && hasUntriedNode(request, isAtOnce ? REFUSING_NODES_MAX : NODES_MAX)
+      const hasFailedAtOnce = tickNow() - request.attemptStartMs < AT_ONCE_MS
+      return (
+        on.has('connect') &&
+        hasUntriedNode(request, hasFailedAtOnce ? UNREACHABLE_NODES_MAX : NODES_MAX)
+      )
     }
     case 'unsent':
       return on.has('connect') && hasUntriedNode(request)

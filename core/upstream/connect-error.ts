@@ -43,30 +43,30 @@ export function findConnectFault(detail: string): ConnectFault {
   return FAULTS.find(([pattern]) => pattern.test(detail))?.[1] ?? 'other'
 }
 
-/** Describes a failed connection for clients without addresses. `who` is the peer, such as `the backend`. */
-export function describeConnectFault(detail: string, who: string): string {
+/** Describes a failed connection for clients without addresses. `callee` is the peer, such as `the backend`. */
+export function describeConnectFault(detail: string, callee: string): string {
   switch (findConnectFault(detail)) {
     case 'refused':
-      return `${who} refused the connection`
+      return `${callee} refused the connection`
     case 'name':
-      return `the name of ${who} does not resolve`
+      return `the name of ${callee} does not resolve`
     case 'name-timeout':
-      return `resolving the name of ${who} timed out`
+      return `resolving the name of ${callee} timed out`
     case 'route':
-      return `there is no route to ${who}`
+      return `there is no route to ${callee}`
     case 'timeout':
-      return `${who} did not accept a connection in time`
+      return `${callee} did not accept a connection in time`
     case 'client-certificate':
-      return `${who} requires a client certificate, which the gateway does not send`
+      return `${callee} requires a client certificate, which the gateway does not send`
     case 'certificate':
-      return `the certificate of ${who} is not trusted`
+      return `the certificate of ${callee} is not trusted`
     case 'tls':
-      return `the TLS handshake with ${who} failed`
+      return `the TLS handshake with ${callee} failed`
     case 'http2':
-      return `${who} does not speak HTTP/2`
+      return `${callee} does not speak HTTP/2`
     case 'closed':
-      return `${who} closed the connection before it responded`
+      return `${callee} closed the connection before it responded`
     case 'other':
-      return `cannot connect to ${who}`
+      return `cannot connect to ${callee}`
   }
 }

@@ -19,7 +19,7 @@ import {
   toPauseMs,
   toRouteName,
 } from './attempts.ts'
-import { toNoNode } from './balance/no-node.ts'
+import { noNodeError } from './balance/no-node.ts'
 import type { CallTimeouts, FailureKind, UpstreamCall, UpstreamFailure } from './call.ts'
 import { describeConnectFault, findConnectFault } from './connect-error.ts'
 import type { Http1Connection } from './http1/connection.ts'
@@ -144,12 +144,12 @@ class Forwarding implements Peer, UpstreamCall, Attempts {
     const x = this.#x
     const node = pickNode(this, x)
     if (node === undefined) {
-      if (this.#race?.leave(this)) return endAttempt(this)
+      if (this.#race?.remove(this)) return endAttempt(this)
       const service = x.route?.service ?? ''
-      const error = toNoNode(service, this.upstream)
+      const error = noNodeError(service, this.upstream)
       if (x.failure === '') x.failure = error.message
       x.failureKind = 'no-node'
-      return x.giveUp(error)
+      return x.abortWith(error)
     }
     // The body is not read yet, so that another node may be tried until the connection is open.
     x.setPeer(this)
@@ -188,11 +188,11 @@ class Forwarding implements Peer, UpstreamCall, Attempts {
   }
 
   onAbort(): void {
-    if (this.#race === undefined) this.lose()
+    if (this.#race === undefined) this.cancel()
     else this.#race.end()
   }
 
-  lose(): void {
+  cancel(): void {
     clearTimeout(this.#timer)
     if (!this.inFlight) return endAttempt(this)
     this.#endAttempt()
@@ -219,7 +219,7 @@ class Forwarding implements Peer, UpstreamCall, Attempts {
     if (!this.inFlight) return
     this.#record(status)
     if (status >= 400 && this.#repeat(status, headers, false)) return
-    this.#win()
+    this.#winRace()
     this.#endAttempt()
     this.#addFields(headers)
     this.#x.send(status, headers, body)
@@ -229,7 +229,7 @@ class Forwarding implements Peer, UpstreamCall, Attempts {
     if (!this.inFlight) return
     this.#record(status)
     if (status >= 400 && this.#repeat(status, headers, true)) return
-    this.#win()
+    this.#winRace()
     this.#copy?.drop()
     this.#addFields(headers)
     this.#x.start(status, headers, length)
@@ -258,7 +258,7 @@ class Forwarding implements Peer, UpstreamCall, Attempts {
     this.connection = undefined
     x.failure = detail
     x.failureKind = kind
-    if (this.#race?.leave(this)) return
+    if (this.#race?.remove(this)) return
     if (!x.answered && this.#mayRetry(kind, failure)) {
       this.isRepeat = true
       return this.#attemptAgain()
@@ -266,12 +266,14 @@ class Forwarding implements Peer, UpstreamCall, Attempts {
     const { service } = x.route!
     switch (kind) {
       case 'full':
-        return x.giveUp(new GatewayError(service, 503, detail, { headers: ['retry-after', '1'] }))
+        return x.abortWith(
+          new GatewayError(service, 503, detail, { headers: ['retry-after', '1'] }),
+        )
       case 'timeout':
       case 'connect-timeout':
-        return x.giveUp(new GatewayError(service, 504, detail))
+        return x.abortWith(new GatewayError(service, 504, detail))
       default:
-        return x.giveUp(
+        return x.abortWith(
           new GatewayError(service, 502, `bad gateway: ${describe(kind, detail)}`, {
             cause: detail,
           }),
@@ -294,7 +296,7 @@ class Forwarding implements Peer, UpstreamCall, Attempts {
   /** Sends the request to another node instead of relaying the response, if allowed. */
   #repeat(status: number, headers: HeaderList, isStreamed: boolean): boolean {
     if (!this.retry.on.has(status) || !this.#canRepeat()) return false
-    if (this.#race?.leave(this)) {
+    if (this.#race?.remove(this)) {
       this.#endAttempt()
       if (isStreamed) this.node!.pool.cancel(this)
       return true
@@ -317,7 +319,7 @@ class Forwarding implements Peer, UpstreamCall, Attempts {
   }
 
   /** Cancels the other attempts, because this attempt has received the response. */
-  #win(): void {
+  #winRace(): void {
     const race = this.#race
     if (race === undefined) return
     // Without the canceled attempts, each hedge would lower the percentile.
@@ -345,7 +347,7 @@ class Forwarding implements Peer, UpstreamCall, Attempts {
   }
 
   #endAttempt(isLast = true): void {
-    if (!this.#isHedge && (this.#race?.racers.length ?? 1) === 1) this.#x.trace?.leave()
+    if (!this.#isHedge && (this.#race?.racers.length ?? 1) === 1) this.#x.trace?.endAttempt()
     endAttempt(this, isLast)
   }
 }

@@ -215,7 +215,7 @@ export class Upstream {
     }
     this.#nodes = nodes
     this.#checkNodes()
-    this.#breakers?.keepOnly(nodes)
+    this.#breakers?.retainOnly(nodes)
     this.#regroup()
     const used = new Set(nodes)
     for (const node of known.values()) if (!used.has(node)) node.retire()
@@ -319,7 +319,7 @@ export class Upstream {
 
   /** Applies changed results of {@link isDrained} to new requests. */
   applyDrains(): void {
-    this.#breakers?.keepOnly(this.#nodes.filter((node) => !this.isDrained(node)))
+    this.#breakers?.retainOnly(this.#nodes.filter((node) => !this.isDrained(node)))
     this.#regroup()
   }
 
@@ -347,10 +347,10 @@ export class Upstream {
     const hasDrained = this.#nodes.some((node) => this.isDrained(node))
     const nodes = hasDrained ? this.#nodes.filter((node) => !this.isDrained(node)) : this.#nodes
     const isLeaving = nodes.some(({ draining }) => draining)
-    const staying = isLeaving ? nodes.filter(({ draining }) => !draining) : nodes
-    const near = staying.filter((node) => findCaller?.(node) !== undefined)
-    const hasUsable = staying.some(({ ejectedUntilMs }) => ejectedUntilMs === 0)
-    this.#health.update(near.length > 0 ? near : hasUsable ? staying : nodes)
+    const remaining = isLeaving ? nodes.filter(({ draining }) => !draining) : nodes
+    const inProcess = remaining.filter((node) => findCaller?.(node) !== undefined)
+    const hasUsable = remaining.some(({ ejectedUntilMs }) => ejectedUntilMs === 0)
+    this.#health.update(inProcess.length > 0 ? inProcess : hasUsable ? remaining : nodes)
     this.#picker.reset()
   }
 

@@ -104,15 +104,15 @@ export function createConsumer(member: EventMember, options: ConsumerOptions): E
   /** Waits until fewer events are in flight than the limit allows. */
   async function waitForRoom(): Promise<void> {
     for (;;) {
-      const leftMs = releaseExpired()
+      const remainingMs = releaseExpired()
       if (
-        leftMs === undefined ||
+        remainingMs === undefined ||
         (inFlight.size < maxInFlight && bufferedBytes < MAX_IN_FLIGHT_BYTES)
       )
         return
       if (leaving !== undefined) return
       await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, leftMs)
+        const timer = setTimeout(resolve, remainingMs)
         onRoom = () => {
           clearTimeout(timer)
           resolve()

@@ -111,7 +111,7 @@ export class FramedCall extends GatewayCall {
   }
 
   onRevoke(error: GatewayError): void {
-    if (this.isSettled) return this.x.giveUp(error)
+    if (this.isSettled) return this.x.abortWith(error)
     this.#abort(error)
   }
 
@@ -134,7 +134,7 @@ export class FramedCall extends GatewayCall {
   }
 
   #endRequests(): void {
-    if (this.#reader.waitingBytes > 0 || this.#base64?.isWhole === false)
+    if (this.#reader.waitingBytes > 0 || this.#base64?.isComplete === false)
       return this.#abort(this.#toBadRequest('the last message is incomplete'))
     this.#ended = true
     if (!this.#isUnary) {
@@ -211,8 +211,8 @@ export class FramedCall extends GatewayCall {
   /** Starts the response, unless the service responds in another codec. */
   #begin(metadata: string, isEmpty: boolean): void {
     const type = findMetadata(metadata, 'content-type')
-    const isWrong = isJson(type ?? TYPES['json']!) !== (this.#wire.codec === 'json')
-    if (isWrong && !(isEmpty && type === undefined)) {
+    const isMismatch = isJson(type ?? TYPES['json']!) !== (this.#wire.codec === 'json')
+    if (isMismatch && !(isEmpty && type === undefined)) {
       const got = type ?? TYPES['json']
       return this.#abort(toBadResponse(this.service, `expected ${this.#wire.codec}, got ${got}`))
     }

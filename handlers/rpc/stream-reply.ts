@@ -2,7 +2,7 @@ import type { GatewayError } from '../../core/errors.ts'
 import type { Exchange } from '../../core/exchange.ts'
 import type { HeaderList } from '../../core/http/headers.ts'
 import type { OutgoingCall } from '../../core/rpc/call.ts'
-import { LINE_FEED, toBlanks } from '../../core/rpc/http/ndjson.ts'
+import { LINE_FEED, replaceWithBlanks } from '../../core/rpc/http/ndjson.ts'
 import { Outflow } from './stream-flow-control.ts'
 
 /** Streaming HTTP response. The constructor starts the response. */
@@ -56,7 +56,7 @@ export function toOneLine(body: Uint8Array): Uint8Array {
   if (body.length === 0) return EMPTY_JSON
   if (!body.includes(LINE_FEED) && !body.includes(CARRIAGE_RETURN)) return body
   const line = Buffer.from(body)
-  toBlanks(line, LINE_FEED)
-  toBlanks(line, CARRIAGE_RETURN)
+  replaceWithBlanks(line, LINE_FEED)
+  replaceWithBlanks(line, CARRIAGE_RETURN)
   return line
 }

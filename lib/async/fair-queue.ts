@@ -152,12 +152,12 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
           clearTimeout(timer)
           signal?.removeEventListener('abort', onAbort)
         }
-        const giveUp = (reason: unknown): void => {
+        const cancel = (reason: unknown): void => {
           settle()
           remove(lane, key, waiter)
           reject(reason)
         }
-        const onAbort = (): void => giveUp(signal!.reason)
+        const onAbort = (): void => cancel(signal!.reason)
         const waiter: Waiter = {
           start() {
             isStarted = true
@@ -173,9 +173,9 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
         grant()
         if (isStarted) return
         if (waitersOfKey.size > maxWaitingPerKey || lane.size > maxWaiting)
-          return giveUp(toError('full'))
+          return cancel(toError('full'))
         if (maxWaitMs !== undefined)
-          timer = setTimeout(() => giveUp(toError('late')), Math.max(0, maxWaitMs))
+          timer = setTimeout(() => cancel(toError('late')), Math.max(0, maxWaitMs))
         signal?.addEventListener('abort', onAbort)
       })
     },

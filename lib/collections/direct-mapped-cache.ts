@@ -11,12 +11,12 @@ export class DirectMappedCache<T> {
   readonly #texts: (string | undefined)[] = new Array(SLOTS).fill(undefined)
   readonly #values: (T | undefined)[] = new Array(SLOTS).fill(undefined)
 
-  find(text: string): T | undefined {
+  get(text: string): T | undefined {
     const slot = slotOf(text)
     return this.#texts[slot] === text ? this.#values[slot] : undefined
   }
 
-  keep(text: string, value: T): void {
+  set(text: string, value: T): void {
     if (text.length > MAX_LENGTH) return
     const slot = slotOf(text)
     this.#texts[slot] = text

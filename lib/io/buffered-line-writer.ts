@@ -19,7 +19,7 @@ export interface LineWriterOptions {
 export interface LineWriter {
   /** Queues an ASCII line, including its line feed. */
   readonly write: (line: string) => void
-  /** Writes queued lines, then closes the file. Gives up if the target accepts nothing for a second. */
+  /** Writes queued lines, then closes the file. Closes it anyway if the target accepts nothing for a second. */
   readonly close: () => Promise<void>
 }
 
@@ -107,12 +107,12 @@ export function createLineWriter(options: LineWriterOptions): LineWriter {
     async close() {
       flush()
       if (writing) {
-        let giveUp: NodeJS.Timeout | undefined
+        let timeout: NodeJS.Timeout | undefined
         await new Promise<void>((resolve) => {
           onIdle = resolve
-          giveUp = setTimeout(resolve, CLOSE_MS)
+          timeout = setTimeout(resolve, CLOSE_MS)
         })
-        clearTimeout(giveUp)
+        clearTimeout(timeout)
       }
       recover()
       // A file that is still being written must stay open, since its descriptor could be reused for another file.

@@ -23,7 +23,7 @@ export class ByteBuffer {
   }
 
   append(chunk: Uint8Array): void {
-    if (chunk.length > this.#memory.length - this.#end) this.#makeRoom(chunk.length)
+    if (chunk.length > this.#memory.length - this.#end) this.#reserve(chunk.length)
     this.#memory.set(chunk, this.#end)
     this.#end += chunk.length
   }
@@ -54,7 +54,7 @@ export class ByteBuffer {
     if (this.#memory.length > SPARE_BYTES) this.#memory = EMPTY
   }
 
-  #makeRoom(bytes: number): void {
+  #reserve(bytes: number): void {
     const { length } = this
     const needed = length + bytes
     // Only up to half; otherwise the content would be moved for every chunk.

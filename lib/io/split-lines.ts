@@ -23,13 +23,13 @@ export function createLineSplitter(maxBytes: number): LineSplitter {
     push(chunk) {
       const bytes = rest.length === 0 ? chunk : Buffer.concat([rest, chunk])
       const end = bytes.lastIndexOf(LINE_FEED) + 1
-      const cut = end === 0 ? [] : toLines(bytes.toString('utf8', 0, end - 1), maxBytes)
+      const completed = end === 0 ? [] : toLines(bytes.toString('utf8', 0, end - 1), maxBytes)
       let from = end
-      for (; bytes.length - from > maxBytes; from = cutBefore(bytes, from + maxBytes))
-        cut.push(bytes.toString('utf8', from, cutBefore(bytes, from + maxBytes)))
+      for (; bytes.length - from > maxBytes; from = findCharacterStart(bytes, from + maxBytes))
+        completed.push(bytes.toString('utf8', from, findCharacterStart(bytes, from + maxBytes)))
       // Copied because a view would keep the whole chunk in memory.
       rest = Buffer.from(bytes.subarray(from))
-      return cut
+      return completed
     },
     end() {
       const line = rest.toString('utf8')
@@ -54,7 +54,8 @@ function toParts(text: string, maxBytes: number): string[] {
   const bytes = Buffer.from(text)
   const parts: string[] = []
   for (let from = 0; from < bytes.length; ) {
-    const to = bytes.length - from > maxBytes ? cutBefore(bytes, from + maxBytes) : bytes.length
+    const to =
+      bytes.length - from > maxBytes ? findCharacterStart(bytes, from + maxBytes) : bytes.length
     parts.push(bytes.toString('utf8', from, to))
     from = to
   }
@@ -62,7 +63,7 @@ function toParts(text: string, maxBytes: number): string[] {
 }
 
 /** Returns the start of the character at `at`. Invalid UTF-8 may be split anywhere. */
-function cutBefore(bytes: Buffer, at: number): number {
+function findCharacterStart(bytes: Buffer, at: number): number {
   for (let start = at; start > at - CHARACTER_BYTES; start--)
     if ((bytes[start]! & CONTINUES_MASK) !== CONTINUES) return start
   return at

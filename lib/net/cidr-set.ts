@@ -40,25 +40,25 @@ const MAX_CACHED = 10_000
  * Creates a set from `10.0.0.0/8`, `192.0.2.7`, `2001:db8::/32`, `loopback`, `private`, or `unix` for peers of a Unix
  * socket, which have no address.
  *
- * @param what option name for errors.
+ * @param label option name for errors.
  * @param maxCached maximum number of cached addresses.
  * @throws {RangeError} if a range is malformed.
  */
 export function createCidrSet(
   ranges: readonly string[],
-  what: string,
+  label: string,
   maxCached: number = MAX_CACHED,
 ): CidrSet {
   const parsed = ranges
     .filter((range) => range !== 'unix')
-    .flatMap((range) => (WORDS[range] ?? [range]).map((text) => parseRange(text, what)))
+    .flatMap((range) => (WORDS[range] ?? [range]).map((text) => parseRange(text, label)))
   const unix: KnownAddress = { address: '', inside: ranges.includes('unix'), node: 'unknown' }
   const cache = new Map<string, KnownAddress>()
   return {
     lookup(address) {
       const cached = cache.get(address)
       if (cached !== undefined) return cached
-      const result = address === '' ? unix : examine(address, parsed)
+      const result = address === '' ? unix : classify(address, parsed)
       if (cache.size >= maxCached) cache.clear()
       cache.set(address, result)
       return result
@@ -95,7 +95,7 @@ export function parseIpAddress(text: string): ipaddr.IPv4 | ipaddr.IPv6 | undefi
   return ipaddr.process(bare)
 }
 
-function examine(text: string, ranges: readonly Range[]): KnownAddress {
+function classify(text: string, ranges: readonly Range[]): KnownAddress {
   const parsed = parseIpAddress(text)
   if (parsed === undefined) return { address: '', inside: false, node: 'unknown' }
   const address = parsed.toString()
@@ -108,13 +108,13 @@ function examine(text: string, ranges: readonly Range[]): KnownAddress {
 /**
  * Parses an address, or a range such as `10.0.0.0/8`.
  *
- * @param what option name for errors.
+ * @param label option name for errors.
  * @param words keywords that the option also accepts, for errors.
  * @throws {RangeError} for other text.
  */
 export function parseRange(
   text: string,
-  what: string,
+  label: string,
   words: readonly string[] = ['loopback', 'private', 'unix'],
 ): Range {
   const slash = text.indexOf('/')
@@ -123,7 +123,7 @@ export function parseRange(
   const bits = slash === -1 ? most : Number(text.slice(slash + 1) || Number.NaN)
   if (base === undefined || hasPort(text) || !Number.isInteger(bits) || bits < 0 || bits > most) {
     throw new RangeError(
-      `${what} must be address ranges such as 10.0.0.0/8, 2001:db8::/32, ${words.slice(0, -1).join(', ')} or ${words.at(-1)}, got ${JSON.stringify(text)}`,
+      `${label} must be address ranges such as 10.0.0.0/8, 2001:db8::/32, ${words.slice(0, -1).join(', ')} or ${words.at(-1)}, got ${JSON.stringify(text)}`,
     )
   }
   return [base, bits]

@@ -15,7 +15,7 @@ import { signal } from './processes.ts'
 /** A control group (cgroup v2). A process cannot leave it without write access to the hierarchy. */
 export interface Cgroup {
   /** File that lets a process join the group with everything it starts, by writing `0` to it. */
-  readonly entrance: string
+  readonly procsFile: string
   /** Kills every process of the group and removes it. */
   readonly remove: () => Promise<void>
 }
@@ -43,8 +43,8 @@ export function findCurrentCgroup(): string | undefined {
 /**
  * Returns the command prefix that starts a program in a group. The program does not start if it cannot enter the group.
  */
-export function toEnter({ entrance }: Cgroup): readonly string[] {
-  return ['/bin/sh', '-c', 'echo 0 > "$0" && unset PWD && exec "$@"', entrance]
+export function toEnterCommand({ procsFile }: Cgroup): readonly string[] {
+  return ['/bin/sh', '-c', 'echo 0 > "$0" && unset PWD && exec "$@"', procsFile]
 }
 
 /** Returns the group folder of an instance or a build. */
@@ -83,7 +83,7 @@ export async function removeCgroups(
 
 function openCgroup(folder: string): Cgroup {
   return {
-    entrance: join(folder, 'cgroup.procs'),
+    procsFile: join(folder, 'cgroup.procs'),
     async remove() {
       for (let waitedMs = 0; waitedMs < REMOVE_MAX_MS; waitedMs += REMOVE_POLL_MS) {
         try {

@@ -8,6 +8,6 @@ const GROWTH_PERCENT = 50
  * garbage that requires a full collection, but startup does, and V8 would not collect it for a long time
  * (docs/decisions/2026-11-26-a-gateway-collects-its-garbage-sooner.md).
  */
-export function collectSooner(): void {
+export function collectGarbageSooner(): void {
   setFlagsFromString(`--heap-growing-percent=${GROWTH_PERCENT}`)
 }

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { findEscaped, findMarked, signal } from './processes.ts'
 
 /** Time for killed processes to end, in milliseconds. */
-const KILLED_MS = 5000
+const KILL_TIMEOUT_MS = 5000
 const POLL_MS = 20
 /** Number of scans without a result before stopping, since a process briefly has no variables during execve. */
 const EMPTY_SCANS = 2
@@ -23,13 +23,13 @@ export async function killByEnv(
 ): Promise<ReadonlySet<number>> {
   const ended = new Set<number>()
   if (variables.length === 0 && userIds.length === 0) return ended
-  const untilMs = performance.now() + KILLED_MS
+  const deadlineMs = performance.now() + KILL_TIMEOUT_MS
   for (let emptyScans = 0; emptyScans < EMPTY_SCANS; ) {
     const pids = [...(await findMarked(variables, mountSources))]
     // Marked processes may have started them, so they are only scanned once the marked processes have ended.
     if (pids.length === 0) for (const id of userIds) pids.push(...(await findEscaped(id)))
     emptyScans = pids.length === 0 ? emptyScans + 1 : 0
-    if (pids.length > 0 && performance.now() > untilMs)
+    if (pids.length > 0 && performance.now() > deadlineMs)
       throw new Error(`processes ${pids.join(', ')} were killed but do not end`)
     for (const pid of pids) {
       signal(pid, 'SIGKILL')

@@ -3,7 +3,7 @@ import { settlesWithin } from '../async/timeout.ts'
 import { type ProcessInfo, readProcess, signal } from './processes.ts'
 import type { Watch } from './watchdog.ts'
 
-const KILLED_MS = 5000
+const KILL_TIMEOUT_MS = 5000
 const POLL_MS = 20
 const FOLLOW_MS = 100
 
@@ -15,11 +15,11 @@ const FOLLOW_MS = 100
  */
 export async function killTree(watch: Pick<Watch, 'list'>): Promise<void> {
   const stopped = new Map<number, ProcessInfo>()
-  const untilMs = performance.now() + KILLED_MS
+  const deadlineMs = performance.now() + KILL_TIMEOUT_MS
   for (;;) {
     const processes = await watch.list()
     const newProcesses = processes.filter(({ pid, start }) => stopped.get(pid)?.start !== start)
-    if (newProcesses.length === 0 || performance.now() > untilMs) break
+    if (newProcesses.length === 0 || performance.now() > deadlineMs) break
     for (const info of newProcesses) {
       signal(info.pid, 'SIGSTOP')
       stopped.set(info.pid, info)
@@ -28,7 +28,8 @@ export async function killTree(watch: Pick<Watch, 'list'>): Promise<void> {
   for (const pid of stopped.keys()) signal(pid, 'SIGKILL')
   for (const { pid, start } of stopped.values())
     while (readProcess(pid)?.start === start) {
-      if (performance.now() > untilMs) throw new Error(`process ${pid} was killed but does not end`)
+      if (performance.now() > deadlineMs)
+        throw new Error(`process ${pid} was killed but does not end`)
       await delay(POLL_MS)
     }
 }

@@ -103,13 +103,13 @@ function belongsTo(pid: number, userId: number): boolean {
 }
 
 function hasView(pid: number): boolean {
-  const table = readOfAny(pid, 'mountinfo')
+  const table = readAnyThreadFile(pid, 'mountinfo')
   // A process that is about to end has no mount table.
   return table === undefined || VIEW.test(table.toString('latin1'))
 }
 
 function hasVariable(pid: number, marks: readonly Buffer[]): boolean {
-  const content = readOfAny(pid, 'environ')
+  const content = readAnyThreadFile(pid, 'environ')
   if (content === undefined) return false
   const environment = Buffer.concat([NUL, content])
   return marks.some((mark) => environment.includes(mark))
@@ -117,7 +117,7 @@ function hasVariable(pid: number, marks: readonly Buffer[]): boolean {
 
 function hasMount(pid: number, mounts: readonly string[]): boolean {
   if (mounts.length === 0) return false
-  const table = readOfAny(pid, 'mountinfo')
+  const table = readAnyThreadFile(pid, 'mountinfo')
   return table !== undefined && mounts.some((mount) => table.includes(mount))
 }
 
@@ -160,21 +160,21 @@ function listThreads(pid: number): readonly string[] {
  * Reads a file of a process, or of another thread if the first one has ended, which then has neither variables nor
  * mounts.
  */
-function readOfAny(pid: number, file: string): Buffer | undefined {
-  const content = readOf(pid, file)
+function readAnyThreadFile(pid: number, file: string): Buffer | undefined {
+  const content = readProcFile(pid, file)
   if (content !== undefined && content.length > 0) return content
   for (const thread of listThreads(pid)) {
-    const other = readOf(pid, `task/${thread}/${file}`)
+    const other = readProcFile(pid, `task/${thread}/${file}`)
     if (other !== undefined && other.length > 0) return other
   }
   return content
 }
 
 function readText(pid: number, file: string): string {
-  return readOf(pid, file)?.toString('latin1') ?? ''
+  return readProcFile(pid, file)?.toString('latin1') ?? ''
 }
 
-function readOf(pid: number, file: string): Buffer | undefined {
+function readProcFile(pid: number, file: string): Buffer | undefined {
   try {
     return readFileSync(`/proc/${pid}/${file}`)
   } catch {

@@ -8,7 +8,7 @@ export interface Watched {
   readonly memoryBytes: number | undefined
   readonly processes: number
   /** Called once with the exceeded limit. */
-  readonly onExcess: (what: string) => void
+  readonly onExcess: (excess: string) => void
 }
 
 export interface Watch {
@@ -40,7 +40,7 @@ export function createWatchdog(everyMs: number): Watchdog {
   async function scan(): Promise<void> {
     const owned = track(await readProcesses(), programs)
     for (const program of programs) {
-      const excess = toExcess(program, owned.get(program) ?? [])
+      const excess = describeExcess(program, owned.get(program) ?? [])
       if (excess === undefined) continue
       programs.delete(program)
       program.onExcess(excess)
@@ -64,7 +64,7 @@ export function createWatchdog(everyMs: number): Watchdog {
   }
 }
 
-function toExcess(program: Watched, processes: readonly ProcessInfo[]): string | undefined {
+function describeExcess(program: Watched, processes: readonly ProcessInfo[]): string | undefined {
   const bytes = processes.reduce((sum, { residentBytes }) => sum + residentBytes, 0)
   if (program.memoryBytes !== undefined && bytes > program.memoryBytes)
     return `used ${toMib(bytes)} of memory, limit ${toMib(program.memoryBytes)}`

@@ -16,7 +16,7 @@ export function suggest(text: string, known: Iterable<string>): string | undefin
  * Damerau-Levenshtein distance, in which swapping two adjacent characters, the most common typing error, is one edit.
  */
 function countEdits(a: string, b: string): number {
-  let beforeLast: number[] = []
+  let secondLast: number[] = []
   let last = Array.from({ length: b.length + 1 }, (_, j) => j)
   for (let i = 1; i <= a.length; i++) {
     const row = [i]
@@ -24,10 +24,10 @@ function countEdits(a: string, b: string): number {
       const same = a[i - 1] === b[j - 1]
       let edits = Math.min(last[j]! + 1, row[j - 1]! + 1, last[j - 1]! + (same ? 0 : 1))
       if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1])
-        edits = Math.min(edits, beforeLast[j - 2]! + 1)
+        edits = Math.min(edits, secondLast[j - 2]! + 1)
       row.push(edits)
     }
-    beforeLast = last
+    secondLast = last
     last = row
   }
   return last[b.length]!

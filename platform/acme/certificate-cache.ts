@@ -3,7 +3,7 @@ import { type Certificate, toTlsPair } from '../../core/listener/tls/tls.ts'
 import type { Store } from '../../domain/store/store.ts'
 import { type WatchedRecords, watchRecords } from '../../domain/store/watch-records.ts'
 import type { Clock } from './client/clock.ts'
-import { type SeenOrder, toSeen } from './order-lease.ts'
+import { type ObservedOrder, toObservedOrder } from './order-lease.ts'
 import {
   ACME_TABLE,
   openKey,
@@ -44,7 +44,7 @@ export interface CertificateCache extends WatchedRecords {
   /** Certificates by host. */
   readonly certificates: ReadonlyMap<string, CachedCertificate>
   /** Orders by host. */
-  readonly orders: ReadonlyMap<string, SeenOrder>
+  readonly orders: ReadonlyMap<string, ObservedOrder>
 }
 
 /**
@@ -60,7 +60,7 @@ export async function openCertificateCache(
   /** Certificates by key. A host has several certificates after the secret key has changed. */
   const byKey = new Map<string, CachedCertificate>()
   const certificates = new Map<string, CachedCertificate>()
-  const orders = new Map<string, SeenOrder>()
+  const orders = new Map<string, ObservedOrder>()
   let isOpen = false
 
   function apply(key: string, record: StoreRecord | undefined): void {
@@ -79,7 +79,7 @@ export async function openCertificateCache(
     const previous = orders.get(host)
     if (record === undefined) orders.delete(host)
     else if (previous?.version !== record.version)
-      orders.set(host, toSeen(parseOrderRecord(record), record.version, isOpen, clock))
+      orders.set(host, toObservedOrder(parseOrderRecord(record), record.version, isOpen, clock))
   }
 
   function toCertificate(recordKey: string, record: StoreRecord): CachedCertificate {
@@ -103,8 +103,8 @@ export async function openCertificateCache(
   function choose(): void {
     certificates.clear()
     for (const certificate of byKey.values()) {
-      const chosen = certificates.get(certificate.host)
-      if (chosen === undefined || chosen.validity.toMs < certificate.validity.toMs)
+      const newest = certificates.get(certificate.host)
+      if (newest === undefined || newest.validity.toMs < certificate.validity.toMs)
         certificates.set(certificate.host, certificate)
     }
   }

@@ -61,7 +61,7 @@ const REQUESTED_MAX = 1000
 /**
  * Pause after another gateway has acquired the lease first. This gateway has received its order record by then.
  */
-const LOST_MS = 1000
+const LEASE_RETRY_MS = 1000
 /**
  * Retention of certificates for unlisted hosts after they expire. An expired certificate explains
  * the failure better than a missing one.
@@ -76,7 +76,7 @@ export function createCertificateManager(options: CertificateManagerOptions): Ce
   const inFlight = new Map<string, Promise<void>>()
   /** Issued certificates that have not been stored yet, by host. */
   const unsaved = new Map<string, Issued>()
-  const pauses = createRetryPauses(clock)
+  const retryPauses = createRetryPauses(clock)
   let refreshing: Promise<void> | undefined
   let closed = false
 
@@ -86,7 +86,7 @@ export function createCertificateManager(options: CertificateManagerOptions): Ce
   }
 
   function isBlocked(host: string): boolean {
-    return pauses.isPaused(host) || isLeased(cache.orders.get(host), options)
+    return retryPauses.isPaused(host) || isLeased(cache.orders.get(host), options)
   }
 
   /**
@@ -134,7 +134,7 @@ export function createCertificateManager(options: CertificateManagerOptions): Ce
   }
 
   function pause(host: string, kind: AcmeErrorKind): void {
-    pauses.fail(host, toRetryMs({ kind, retryAfterMs: 0 }, pauses.failures(host), random))
+    retryPauses.fail(host, toRetryMs({ kind, retryAfterMs: 0 }, retryPauses.failures(host), random))
   }
 
   async function order(host: string, isAllowed: boolean): Promise<void> {
@@ -143,11 +143,11 @@ export function createCertificateManager(options: CertificateManagerOptions): Ce
     const cachedOrder = cache.orders.get(host)
     const key = toOrderKey(scope, sealingId(secretKeys), host)
     const lease = await acquireLease(
-      { host, key, seen: cachedOrder, isListed: listed.has(host) },
+      { host, key, observed: cachedOrder, isListed: listed.has(host) },
       options,
     )
     if (lease === undefined) {
-      pauses.rest(host, LOST_MS)
+      retryPauses.rest(host, LEASE_RETRY_MS)
       return cache.refresh()
     }
     let isEnded = false
@@ -156,7 +156,7 @@ export function createCertificateManager(options: CertificateManagerOptions): Ce
       await cache.refresh()
       if (!isDue(host)) {
         unsaved.delete(host)
-        return pauses.end(host)
+        return retryPauses.end(host)
       }
       isEnded = true
       await issue(host, certificate, cachedOrder?.failures ?? 0, lease)
@@ -184,7 +184,7 @@ export function createCertificateManager(options: CertificateManagerOptions): Ce
       const restMs = toRestMs(validity)
       await lease.succeed({ table: ACME_TABLE, key: recordKey, value, expiresMs }, restMs)
       unsaved.delete(host)
-      pauses.rest(host, restMs)
+      retryPauses.rest(host, restMs)
       log.info(
         { host, until: toTime(validity.toMs), renewed: toTime(renewMs) },
         previous ? 'certificate renewed' : 'certificate issued',
@@ -195,7 +195,7 @@ export function createCertificateManager(options: CertificateManagerOptions): Ce
         throw error
       }
       const retryMs = toRetryMs(error, failures, random)
-      pauses.fail(host, retryMs)
+      retryPauses.fail(host, retryMs)
       log.warn(
         {
           host,

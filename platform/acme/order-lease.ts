@@ -5,7 +5,7 @@ import type { Clock } from './client/clock.ts'
 import { ACME_TABLE, type OrderRecord, parseOrderRecord } from './records.ts'
 
 /** An order record with its version, as read by this gateway. */
-export interface SeenOrder extends OrderRecord {
+export interface ObservedOrder extends OrderRecord {
   readonly version: number
   /** End of the lease or of the wait, on this gateway's {@link Clock.elapsedMs}. */
   readonly untilMs: number
@@ -27,7 +27,7 @@ export interface LeaseTarget {
   readonly host: string
   /** Key of the order record. */
   readonly key: string
-  readonly seen: SeenOrder | undefined
+  readonly observed: ObservedOrder | undefined
   /** Whether the host is listed in `acme_hosts`. The record of a listed host never expires. */
   readonly isListed: boolean
 }
@@ -50,15 +50,15 @@ const FAILURES_RETAINED_MS = 7 * 24 * 3600 * 1000
  * @param isNew whether the record is seen for the first time. Its waits then start now, because the
  * writer's clock may be incorrect.
  */
-export function toSeen(
+export function toObservedOrder(
   order: OrderRecord,
   version: number,
   isNew: boolean,
   { nowMs, elapsedMs }: Clock,
-): SeenOrder {
+): ObservedOrder {
   const { holdMs, waitMs, retryMs } = order
-  const leftMs = isNew ? waitMs : Math.min(waitMs, Math.max(0, retryMs - nowMs()))
-  return { ...order, version, untilMs: elapsedMs() + (holdMs > 0 ? holdMs : leftMs) }
+  const remainingMs = isNew ? waitMs : Math.min(waitMs, Math.max(0, retryMs - nowMs()))
+  return { ...order, version, untilMs: elapsedMs() + (holdMs > 0 ? holdMs : remainingMs) }
 }
 
 /**
@@ -67,7 +67,7 @@ export function toSeen(
  * A gateway may resume its own lease, which persists if the release did not reach the store.
  */
 export function isLeased(
-  order: SeenOrder | undefined,
+  order: ObservedOrder | undefined,
   { holder, clock }: Pick<OrderLeaseOptions, 'holder' | 'clock'>,
 ): boolean {
   if (order === undefined || (order.holdMs > 0 && order.holder === holder)) return false
@@ -80,7 +80,7 @@ export function isLeased(
  * @returns undefined if another gateway was faster.
  */
 export async function acquireLease(
-  { host, key, seen: cachedOrder, isListed }: LeaseTarget,
+  { host, key, observed: cachedOrder, isListed }: LeaseTarget,
   { store, holder, holdMs, clock }: OrderLeaseOptions,
 ): Promise<OrderLease | undefined> {
   const failures = cachedOrder?.failures ?? 0

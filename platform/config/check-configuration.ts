@@ -1,6 +1,6 @@
 import type { Disposer } from '../../lib/async/disposer.ts'
 import { openClientCa } from '../gateway/listeners/choose-listener.ts'
-import { openOthers } from '../gateway/listeners/open-others.ts'
+import { openAdditionalListeners } from '../gateway/listeners/open-others.ts'
 import { openPipeline } from '../gateway/pipeline.ts'
 import { createUpstreams } from '../gateway/upstreams.ts'
 import { formatSpecifier, planPlugins } from '../plugins/plan.ts'
@@ -73,12 +73,12 @@ async function build(
   const chain = await buildChain(configuration, plan)
   closing.add(() => chain.close(() => {}))
   // ACME and self-signed certificates do not exist yet.
-  const isOfFiles = !settings.enableAcme && settings.tlsCertFiles[0] !== SELF_SIGNED
-  const tls = isOfFiles ? await openTls(settings, log, { folder: undefined }) : undefined
+  const usesCertificateFiles = !settings.enableAcme && settings.tlsCertFiles[0] !== SELF_SIGNED
+  const tls = usesCertificateFiles ? await openTls(settings, log, { folder: undefined }) : undefined
   closing.add(() => tls?.close())
   const clientCa = openClientCa(settings, log)
   closing.add(() => clientCa?.close())
-  await openOthers(configuration, tls, log, closing, undefined)
+  await openAdditionalListeners(configuration, tls, log, closing, undefined)
   return {
     file,
     address: formatAddress(settings.address),

@@ -55,7 +55,7 @@ export function lintConfiguration(
       'network_nodes has no effect without network_token; set the same MX_NETWORK_TOKEN on all servers',
     )
   }
-  const isTraced = readOtlpVariables().isOn
+  const isTraced = readOtlpVariables().isEnabled
   const isListed = configuration.config.plugins?.some(({ specifier }) => specifier === 'tracing')
   if (isTraced && isListed === false) {
     warnings.push(

@@ -43,10 +43,10 @@ export function configurationFrom(
   problems: readonly string[] = [],
 ): LoadConfiguration {
   const environment = readEnvironment(env, command)
-  const named = (flags.get('config') ?? environment.get('config'))?.values[0]
+  const configFile = (flags.get('config') ?? environment.get('config'))?.values[0]
   const references = new References(env)
   // A file that was used once is required, so its later removal is an error.
-  let file = named
+  let file = configFile
   return async (text) => {
     // A dangling symbolic link is an error, not a missing file.
     if (text === undefined && lstatSync(DEFAULT_FILE, { throwIfNoEntry: false }) !== undefined)
@@ -107,8 +107,8 @@ async function read(
     const contents = text ?? (await readConfigText(file))
     const paths = listSecretPaths(contents)
     if (paths.length > 0) {
-      const some = parseSome(contents, file, references, PLATFORM_KEYS)
-      const platform = mergeSettings(toValid(mergeInputs(sources, some)))
+      const partial = parseSome(contents, file, references, PLATFORM_KEYS)
+      const platform = mergeSettings(toValid(mergeInputs(sources, partial)))
       references.secrets = await fetchSecrets(paths, command, platform)
     }
     return parseConfig(contents, file, command, references)
@@ -126,11 +126,13 @@ function merge(inputs: SettingsInput, command: ServerCommand): Settings {
     if (problems.length > 0) throw new SettingsError(problems)
     return settings
   }
-  const wrong = findInvalidValues(inputs)
-  if (wrong.length > 0) throw new SettingsError(wrong)
+  const invalid = findInvalidValues(inputs)
+  if (invalid.length > 0) throw new SettingsError(invalid)
   const profile = inputs.get('profile')
-  const named = mergeSettings(profile === undefined ? new Map() : new Map([['profile', profile]]))
-  const settings = mergeSettings(inputs, readProfile(named.profile))
+  const withProfile = mergeSettings(
+    profile === undefined ? new Map() : new Map([['profile', profile]]),
+  )
+  const settings = mergeSettings(inputs, readProfile(withProfile.profile))
   const problems = validateServer(settings, inputs)
   if (problems.length > 0) throw new SettingsError(problems)
   return settings
@@ -151,7 +153,7 @@ export function keepFixed(
   const isPending = (read: (configuration: Configuration) => unknown): boolean =>
     !isEqual(read(running), read(next)) && !isEqual(read(before), read(next))
   const hasListen = isPending(({ config }) => config.listen.map(({ at: _, ...rest }) => rest))
-  const ofListen = new Set(
+  const listenKeys = new Set(
     [...running.config.listen, ...next.config.listen].length > 0 ? LISTEN_KEYS : [],
   )
   const unchanged = Object.fromEntries(
@@ -159,7 +161,7 @@ export function keepFixed(
   ) as Partial<Settings>
   const names = fixed
     .filter(
-      (key) => !(hasListen && ofListen.has(key)) && isPending(({ settings }) => settings[key]),
+      (key) => !(hasListen && listenKeys.has(key)) && isPending(({ settings }) => settings[key]),
     )
     .map((key) => SETTINGS[key].name)
   return {

@@ -18,21 +18,21 @@ export function readConsumers(
     source.report(value ?? key, 'consumers must be a list, such as "- account: partner"')
     return []
   }
-  const seen = new Set<string>()
+  const names = new Set<string>()
   return list.items.flatMap((item, i) => {
-    const what = `consumer ${i + 1}`
+    const label = `consumer ${i + 1}`
     const before = source.problems.length
-    const entries = readMap(source, what, { key: item, value: item }, KEYS)
+    const entries = readMap(source, label, { key: item, value: item }, KEYS)
     const account = readText(source, entries.get('account'), 'account') ?? ''
     const namespace = readText(source, entries.get('namespace'), 'namespace') ?? 'mx'
     const listed = entries.get('plugins')
     const plugins = listed === undefined ? [] : readPlugins(source, listed, folder)
-    const priority = readPriority(source, what, entries.get('priority'))
+    const priority = readPriority(source, label, entries.get('priority'))
     if (source.problems.length > before) return []
-    if (account === '') source.report(item, `${what} must have an account`)
-    else if (seen.has(`${namespace}/${account}`))
+    if (account === '') source.report(item, `${label} must have an account`)
+    else if (names.has(`${namespace}/${account}`))
       source.report(item, `duplicate account "${account}" of namespace "${namespace}"`)
-    seen.add(`${namespace}/${account}`)
+    names.add(`${namespace}/${account}`)
     return [{ account, namespace, plugins, ...(priority && { priority }), at: source.at(item) }]
   })
 }

@@ -9,7 +9,7 @@ import {
   type SettingsInput,
 } from '../settings/settings.ts'
 import {
-  explainElsewhere,
+  explainOtherSource,
   findSetting,
   keysOf,
   SettingsError,
@@ -114,7 +114,7 @@ export function parseConfig(
   for (const entry of isMap(root) ? source.entries(root) : []) {
     const key = findSetting(entry.name)
     const elsewhere =
-      key === undefined ? undefined : (explainElsewhere(key, command) ?? SETTINGS[key].notInFile)
+      key === undefined ? undefined : (explainOtherSource(key, command) ?? SETTINGS[key].notInFile)
     if (entry.name === 'services') services = readServices(source, entry, folder)
     else if (entry.name === 'routes') routes = readRoutes(source, entry, folder)
     else if (entry.name === 'consumers') consumers = readConsumers(source, entry, folder)

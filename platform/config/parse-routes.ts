@@ -69,43 +69,43 @@ function readRoute(
   position: string,
   folder: string,
 ): ConfiguredRoute | undefined {
-  const what = `route ${position}`
+  const label = `route ${position}`
   const before = source.problems.length
-  const entries = readMap(source, what, { key: item, value: item }, ROUTE_KEYS)
+  const entries = readMap(source, label, { key: item, value: item }, ROUTE_KEYS)
   if (source.problems.length > before) return undefined
   const name = readText(source, entries.get('name'), 'name') ?? position
   if (!NAME.test(name))
     source.report(
       item,
-      `name of ${what} must be letters, digits, dots, dashes or underscores, at most 100, got ${JSON.stringify(name)}`,
+      `name of ${label} must be letters, digits, dots, dashes or underscores, at most 100, got ${JSON.stringify(name)}`,
     )
   const listeners = entries.get('listeners')
   const match = {
-    ...readMatch(source, what, entries.get('match')),
+    ...readMatch(source, label, entries.get('match')),
     listeners: listeners
-      ? source.texts(listeners.value, `listeners of ${what}`).map(({ text }) => text)
+      ? source.texts(listeners.value, `listeners of ${label}`).map(({ text }) => text)
       : [],
   }
-  const action = readAction(source, what, item, entries, match, folder)
+  const action = readAction(source, label, item, entries, match, folder)
   const plugins = entries.get('plugins')
   const listed = plugins === undefined ? [] : readPlugins(source, plugins, folder)
   const errors = entries.get('errors')
-  const pages = errors === undefined ? [] : readErrors(source, what, errors, folder)
+  const pages = errors === undefined ? [] : readErrors(source, label, errors, folder)
   const timeout = entries.get('timeout')
-  const timeouts = readTimeouts(source, what, timeout, ['request', 'response', 'idle'])
+  const timeouts = readTimeouts(source, label, timeout, ['request', 'response', 'idle'])
   if (timeout !== undefined && action !== undefined && action.kind !== 'service')
-    source.report(timeout.key, `timeout of ${what} requires service`)
+    source.report(timeout.key, `timeout of ${label} requires service`)
   const retry = entries.get('retry')
   const hedge = entries.get('hedge')
   const concurrency = entries.get('concurrency')
-  const priority = readPriority(source, what, entries.get('priority'))
+  const priority = readPriority(source, label, entries.get('priority'))
   for (const policy of [retry, hedge, concurrency])
     if (policy !== undefined && action !== undefined && action.kind !== 'service')
-      source.report(policy.key, `${policy.name} of ${what} requires service`)
+      source.report(policy.key, `${policy.name} of ${label} requires service`)
   const policies = {
-    ...(retry && { retry: readRetry(source, what, retry) }),
-    ...(hedge && { hedge: readHedge(source, what, hedge) }),
-    ...(concurrency && { concurrency: readConcurrency(source, what, concurrency) }),
+    ...(retry && { retry: readRetry(source, label, retry) }),
+    ...(hedge && { hedge: readHedge(source, label, hedge) }),
+    ...(concurrency && { concurrency: readConcurrency(source, label, concurrency) }),
   }
   if (source.problems.length > before || action === undefined) return undefined
   return {
@@ -118,26 +118,26 @@ function readRoute(
 
 function readMatch(
   source: YamlSource,
-  what: string,
+  label: string,
   entry: YamlEntry | undefined,
 ): Omit<RouteMatch, 'listeners'> {
   if (entry === undefined)
     return { paths: [ANY_PATH], hosts: ['*'], methods: [], headers: [], query: [], clients: [] }
-  const entries = readMap(source, `match of ${what}`, entry, MATCH_KEYS)
+  const entries = readMap(source, `match of ${label}`, entry, MATCH_KEYS)
   const list = <T>(key: string, parse: (text: string) => T): T[] => {
     const { value } = entries.get(key) ?? {}
     if (value === undefined) return []
     return source
-      .texts(value, `${key} of ${what}`)
+      .texts(value, `${key} of ${label}`)
       .flatMap(
-        ({ node, text }) => attempt(source, node, `${key} of ${what}: `, () => parse(text)) ?? [],
+        ({ node, text }) => attempt(source, node, `${key} of ${label}: `, () => parse(text)) ?? [],
       )
   }
   const values = (key: string, toName: (name: string) => string): RouteValue[] => {
     const found = entries.get(key)
     if (found === undefined) return []
-    return [...readMap(source, `${key} of ${what}`, found, undefined).values()].flatMap(
-      (each) => readValue(source, what, each, toName) ?? [],
+    return [...readMap(source, `${key} of ${label}`, found, undefined).values()].flatMap(
+      (each) => readValue(source, label, each, toName) ?? [],
     )
   }
   const paths = list('path', parseRoutePath)
@@ -161,7 +161,7 @@ function parseRoutePath(text: string): PathTemplate {
 /** Reads `name: value`, `name: { prefix: value }` or `name: { present: true }`. */
 function readValue(
   source: YamlSource,
-  what: string,
+  label: string,
   entry: YamlEntry,
   toName: (name: string) => string,
 ): RouteValue | undefined {
@@ -169,7 +169,7 @@ function readValue(
   const value = source.text(entry.value)
   if (value !== undefined) return { name, kind: 'exact', value }
   const before = source.problems.length
-  const form = readMap(source, `${entry.name} of ${what}`, entry, ['prefix', 'present'])
+  const form = readMap(source, `${entry.name} of ${label}`, entry, ['prefix', 'present'])
   if (source.problems.length > before) return undefined
   const prefix = readText(source, form.get('prefix'), 'prefix')
   if (prefix !== undefined) return { name, kind: 'prefix', value: prefix }
@@ -177,14 +177,14 @@ function readValue(
     return { name, kind: 'present', value: '' }
   source.report(
     entry.key,
-    `${entry.name} of ${what} must be a value, { prefix: value } or { present: true }`,
+    `${entry.name} of ${label} must be a value, { prefix: value } or { present: true }`,
   )
   return undefined
 }
 
 function readAction(
   source: YamlSource,
-  what: string,
+  label: string,
   item: unknown,
   entries: ReadonlyMap<string, YamlEntry>,
   match: RouteMatch,
@@ -194,7 +194,7 @@ function readAction(
   if (actions.length !== 1) {
     source.report(
       item,
-      `${what} must have one of ${ACTIONS.join(', ')}, got ${actions.join(' and ') || 'none'}`,
+      `${label} must have one of ${ACTIONS.join(', ')}, got ${actions.join(' and ') || 'none'}`,
     )
     return undefined
   }
@@ -205,49 +205,49 @@ function readAction(
     if (entries.has(key) && !isAllowed(key))
       source.report(
         entries.get(key)!.key,
-        `${what} has ${action}, so ${key} has no effect: remove it`,
+        `${label} has ${action}, so ${key} has no effect: remove it`,
       )
-  const stripPrefix = readPrefix(source, what, entries.get('strip_prefix'))
+  const stripPrefix = readPrefix(source, label, entries.get('strip_prefix'))
   if (action === 'files')
-    return readFilesAction(source, what, entries.get('files')!, { folder, stripPrefix })
-  if (action === 'redirect') return readRedirect(source, what, entries.get('redirect')!)
-  if (action === 'respond') return readRespond(source, what, entries.get('respond')!)
+    return readFilesAction(source, label, entries.get('files')!, { folder, stripPrefix })
+  if (action === 'redirect') return readRedirect(source, label, entries.get('redirect')!)
+  if (action === 'respond') return readRespond(source, label, entries.get('respond')!)
   const service = readText(source, entries.get('service'), 'service') ?? ''
   const handler = readText(source, entries.get('handler'), 'handler')
   if (handler !== undefined && !HANDLERS.has(handler))
     source.report(
       entries.get('handler')!.value,
-      `handler of ${what} must be proxy, web, rpc, api or event, got ${JSON.stringify(handler)}`,
+      `handler of ${label} must be proxy, web, rpc, api or event, got ${JSON.stringify(handler)}`,
     )
-  const named = readText(source, entries.get('endpoint'), 'endpoint') ?? ''
+  const endpointName = readText(source, entries.get('endpoint'), 'endpoint') ?? ''
   const isEvent = handler === 'event'
-  const endpoint = isEvent ? named || 'event' : named
+  const endpoint = isEvent ? endpointName || 'event' : endpointName
   const isCall = handler === 'rpc' || handler === 'api' || isEvent
   if (isCall !== (endpoint !== ''))
     source.report(
       item,
       isCall
-        ? `${what} needs endpoint: <Handler>.<Method> for its handler ${handler} to call`
-        : `endpoint of ${what} requires handler: rpc, api or event`,
+        ? `${label} needs endpoint: <Handler>.<Method> for its handler ${handler} to call`
+        : `endpoint of ${label} requires handler: rpc, api or event`,
     )
   if (isEvent && !(isServiceName(service) && isServiceName(endpoint)))
     source.report(
       item,
-      `service and endpoint of ${what} must be names of a topic and an event such as orders and created`,
+      `service and endpoint of ${label} must be names of a topic and an event such as orders and created`,
     )
-  const addPrefix = readPrefix(source, what, entries.get('add_prefix'))
+  const addPrefix = readPrefix(source, label, entries.get('add_prefix'))
   const rewrite = entries.get('rewrite')
   const parts =
     rewrite === undefined
       ? undefined
-      : readMap(source, `rewrite of ${what}`, rewrite, ['path', 'host', 'query'])
-  const path = readPath(source, `rewrite.path of ${what}`, parts?.get('path'))
+      : readMap(source, `rewrite of ${label}`, rewrite, ['path', 'host', 'query'])
+  const path = readPath(source, `rewrite.path of ${label}`, parts?.get('path'))
   if (path !== undefined && addPrefix !== '')
-    source.report(item, `${what} must not have both rewrite.path and add_prefix`)
+    source.report(item, `${label} must not have both rewrite.path and add_prefix`)
   if (path?.includes('{path}') && stripPrefix !== '')
     source.report(
       item,
-      `${what} must not have both strip_prefix and {path} in rewrite.path: {path} has the prefix`,
+      `${label} must not have both strip_prefix and {path} in rewrite.path: {path} has the prefix`,
     )
   if (
     match.paths.length > 1 &&
@@ -256,16 +256,16 @@ function readAction(
   )
     source.report(
       item,
-      `rewrite.path of ${what} uses path variables, so the route must have one path`,
+      `rewrite.path of ${label} uses path variables, so the route must have one path`,
     )
   const query = parts?.get('query')
   const added =
     query === undefined
       ? []
-      : [...readMap(source, `query of ${what}`, query, undefined).values()].map(
+      : [...readMap(source, `query of ${label}`, query, undefined).values()].map(
           (each) => [each.name, readText(source, each, each.name) ?? ''] as const,
         )
-  const host = readText(source, parts?.get('host'), `rewrite.host of ${what}`)
+  const host = readText(source, parts?.get('host'), `rewrite.host of ${label}`)
   return {
     ...{ kind: 'service', service, handler, endpoint, stripPrefix, addPrefix },
     ...{ path, host, query: added },
@@ -278,27 +278,27 @@ function readAction(
  */
 function readPath(
   source: YamlSource,
-  what: string,
+  label: string,
   entry: YamlEntry | undefined,
 ): string | undefined {
   const text = readText(source, entry, 'path')
   if (text !== undefined && !/^(?:\/|\{path\})/.test(text))
-    source.report(entry!.value, `${what} must begin with / or {path}, got ${JSON.stringify(text)}`)
+    source.report(entry!.value, `${label} must begin with / or {path}, got ${JSON.stringify(text)}`)
   return text
 }
 
-function readPrefix(source: YamlSource, what: string, entry: YamlEntry | undefined): string {
+function readPrefix(source: YamlSource, label: string, entry: YamlEntry | undefined): string {
   const text = readText(source, entry, 'prefix') ?? ''
   if (text !== '' && !/^(?:\/[A-Za-z0-9._~-]+)+$/.test(text))
     source.report(
       entry!.value,
-      `${entry!.name} of ${what} must be a path such as /api, without a slash at the end, got ${JSON.stringify(text)}`,
+      `${entry!.name} of ${label} must be a path such as /api, without a slash at the end, got ${JSON.stringify(text)}`,
     )
   return text
 }
 
-function readRedirect(source: YamlSource, what: string, entry: YamlEntry): RouteAction {
-  const entries = readMap(source, `redirect of ${what}`, entry, [
+function readRedirect(source: YamlSource, label: string, entry: YamlEntry): RouteAction {
+  const entries = readMap(source, `redirect of ${label}`, entry, [
     'scheme',
     'host',
     'path',
@@ -308,20 +308,20 @@ function readRedirect(source: YamlSource, what: string, entry: YamlEntry): Route
   if (scheme !== undefined && scheme !== 'http' && scheme !== 'https')
     source.report(
       entry.value,
-      `scheme of ${what} must be http or https, got ${JSON.stringify(scheme)}`,
+      `scheme of ${label} must be http or https, got ${JSON.stringify(scheme)}`,
     )
   const status = readText(source, entries.get('status'), 'status') ?? '308'
   if (!REDIRECT_STATUSES.includes(status))
     source.report(
       entry.value,
-      `status of ${what} must be ${REDIRECT_STATUSES.join(', ')}, got ${status}`,
+      `status of ${label} must be ${REDIRECT_STATUSES.join(', ')}, got ${status}`,
     )
   const host = readText(source, entries.get('host'), 'host')
-  const path = readPath(source, `path of ${what}`, entries.get('path'))
+  const path = readPath(source, `path of ${label}`, entries.get('path'))
   if (scheme === undefined && host === undefined && path === undefined)
     source.report(
       entry.key,
-      `redirect of ${what} must have scheme, host or path: otherwise it redirects to itself`,
+      `redirect of ${label} must have scheme, host or path: otherwise it redirects to itself`,
     )
   return {
     kind: 'redirect',
@@ -332,16 +332,16 @@ function readRedirect(source: YamlSource, what: string, entry: YamlEntry): Route
   }
 }
 
-function readRespond(source: YamlSource, what: string, entry: YamlEntry): RouteAction {
-  const entries = readMap(source, `respond of ${what}`, entry, ['status', 'body', 'headers'])
+function readRespond(source: YamlSource, label: string, entry: YamlEntry): RouteAction {
+  const entries = readMap(source, `respond of ${label}`, entry, ['status', 'body', 'headers'])
   const status = Number(readText(source, entries.get('status'), 'status') ?? 200)
   if (!Number.isInteger(status) || status < 200 || status > 599)
-    source.report(entry.value, `status of ${what} must be a whole number from 200 to 599`)
+    source.report(entry.value, `status of ${label} must be a whole number from 200 to 599`)
   const headers = entries.get('headers')
   const list =
     headers === undefined
       ? []
-      : [...readMap(source, `headers of ${what}`, headers, undefined).values()]
+      : [...readMap(source, `headers of ${label}`, headers, undefined).values()]
   return {
     kind: 'respond',
     status,

@@ -25,11 +25,11 @@ export interface DashboardCall {
 const TIMEOUT_MS = 10_000
 
 /** Calls a unary endpoint. @throws {GatewayError} error returned by the service. */
-export function callUnary<T>(carry: CallBridge, unary: DashboardCall): Promise<T> {
+export function callUnary<T>(callBridge: CallBridge, unary: DashboardCall): Promise<T> {
   return new Promise((resolve, reject) => {
     const call = new OutgoingCall(unary, resolve as (result: unknown) => void, reject)
     try {
-      carry(call, unary.address)
+      callBridge(call, unary.address)
     } catch (error) {
       reject(GatewayError.from(error, ID))
     }

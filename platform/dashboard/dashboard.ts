@@ -25,7 +25,7 @@ export interface DashboardOptions extends Pick<SessionsOptions, 'idleTimeoutMs' 
   /** Folder of the built front end. @default `dist/dashboard` of this program */
   readonly folder?: string
   /** Forwards calls from pages. */
-  readonly carry: CallBridge
+  readonly callBridge: CallBridge
   /** Plugins that reject requests with other hosts and origins. */
   readonly guards: readonly Plugin[]
   readonly log: Log
@@ -47,13 +47,13 @@ export interface Dashboard {
  * @throws {Error} with a one-line message if the port is in use or not permitted.
  */
 export async function startDashboard(options: DashboardOptions): Promise<Dashboard> {
-  const { address, createListener, tls, folder, carry, guards, log } = options
+  const { address, createListener, tls, folder, callBridge, guards, log } = options
   const { idleTimeoutMs, maxAgeMs } = options
   const sessions = createSessions({
-    ...{ carry, idleTimeoutMs, maxAgeMs },
+    ...{ callBridge, idleTimeoutMs, maxAgeMs },
     onEnd: (session) => rpc.end(session),
   })
-  const rpc = createWebSocketRpc({ carry, sessions })
+  const rpc = createWebSocketRpc({ callBridge, sessions })
   const servePage = createPages(folder)
   const serveLogin = createLoginRoutes(sessions, maxAgeMs)
   const serve = (x: Exchange): void | Promise<void> => {

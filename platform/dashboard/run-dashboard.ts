@@ -61,7 +61,7 @@ async function openStandaloneDashboard(
     address,
     createListener: chooseListener({ listener: 'uws', http2: 'tls' }, log),
     ...{ idleTimeoutMs, maxAgeMs },
-    carry: (call) => forwardCall(call, () => upstream),
+    callBridge: (call) => forwardCall(call, () => upstream),
     guards: await buildPlugins(guards, { log, nowMs: Date.now }),
     log,
   })

@@ -32,7 +32,7 @@ export interface Credentials {
 }
 
 export interface SessionsOptions {
-  readonly carry: CallBridge
+  readonly callBridge: CallBridge
   /** Idle timeout in milliseconds, at most 2^31 - 1. */
   readonly idleTimeoutMs: number
   /** Maximum lifetime of a session in milliseconds. */
@@ -96,7 +96,7 @@ const SESSIONS_MAX = 10_000
 const RENEW_AFTER = 0.5
 
 export function createSessions(options: SessionsOptions): Sessions {
-  const { carry, idleTimeoutMs, maxAgeMs, onEnd, nowMs = Date.now } = options
+  const { callBridge, idleTimeoutMs, maxAgeMs, onEnd, nowMs = Date.now } = options
   const sessions = new LRUCache<string, OpenSession>({
     max: SESSIONS_MAX,
     dispose(session) {
@@ -106,16 +106,16 @@ export function createSessions(options: SessionsOptions): Sessions {
   })
 
   const callAuth = <T>(endpoint: string, request: object, address: string, token?: string) =>
-    callUnary<T>(carry, { service: 'auth', endpoint, request, address, token })
+    callUnary<T>(callBridge, { service: 'auth', endpoint, request, address, token })
 
   const toEndMs = ({ startedMs, usedMs }: OpenSession): number =>
     Math.min(startedMs + maxAgeMs, usedMs + idleTimeoutMs)
 
   function watch(session: OpenSession): void {
-    const leftMs = toEndMs(session) - nowMs()
+    const remainingMs = toEndMs(session) - nowMs()
     // A clock that has been set back must not overflow the timer.
-    if (leftMs > 0)
-      session.timer = setTimeout(watch, Math.min(leftMs, idleTimeoutMs), session).unref()
+    if (remainingMs > 0)
+      session.timer = setTimeout(watch, Math.min(remainingMs, idleTimeoutMs), session).unref()
     else sessions.delete(session.id)
   }
 
@@ -175,7 +175,7 @@ export function createSessions(options: SessionsOptions): Sessions {
       const session = sessions.get(id)
       if (session === undefined) throw unauthorized(ENDED)
       try {
-        if (isHalfOver(session.token, nowMs())) {
+        if (isPastHalfLife(session.token, nowMs())) {
           session.renewal ??= exchange(session, address).finally(() => {
             session.renewal = undefined
           })
@@ -222,7 +222,7 @@ function toExpiryMs(token: string): number {
   return (decodeJwt(token).exp ?? 0) * 1000
 }
 
-function isHalfOver(token: string, nowMs: number): boolean {
+function isPastHalfLife(token: string, nowMs: number): boolean {
   const { iat = 0, exp = 0 } = decodeJwt(token)
   return nowMs / 1000 >= iat + (exp - iat) * RENEW_AFTER
 }

@@ -12,7 +12,7 @@ import { findSession } from './session-cookie.ts'
 import type { Session, Sessions } from './sessions.ts'
 
 export interface WebSocketRpcOptions {
-  readonly carry: CallBridge
+  readonly callBridge: CallBridge
   readonly sessions: Sessions
 }
 
@@ -32,7 +32,7 @@ export interface WebSocketRpc {
 /** Metadata that is removed from calls of pages, because they are authenticated by the cookie. */
 const CREDENTIALS = /^(?:authorization|cookie):/
 
-export function createWebSocketRpc({ carry, sessions }: WebSocketRpcOptions): WebSocketRpc {
+export function createWebSocketRpc({ callBridge, sessions }: WebSocketRpcOptions): WebSocketRpc {
   const connections = new Map<ServerConnection, Session>()
   let isDraining = false
 
@@ -52,7 +52,7 @@ export function createWebSocketRpc({ carry, sessions }: WebSocketRpcOptions): We
         (call) => {
           sessions.touch(session)
           new SessionCall(call, session).release((authenticated) =>
-            carry(authenticated, clientAddress),
+            callBridge(authenticated, clientAddress),
           )
         },
         { onClosed: () => connections.delete(connection) },

@@ -37,7 +37,7 @@ export function printBanner(facts: BannerFacts, log: Log): void {
   if (hasTerminal(log)) process.stderr.write(formatBanner(facts))
   else
     log.info(
-      toFields({ ...facts, services: toFirst(facts.services, NAMES_LOGGED) }),
+      toFields({ ...facts, services: truncateNames(facts.services, NAMES_LOGGED) }),
       'gateway ready',
     )
 }
@@ -97,10 +97,10 @@ function toFields({
 }
 
 function formatList(names: readonly string[]): string {
-  return names.length === 0 ? 'none' : toFirst(names, NAMES_SHOWN).join(', ')
+  return names.length === 0 ? 'none' : truncateNames(names, NAMES_SHOWN).join(', ')
 }
 
-function toFirst(names: readonly string[], count: number): readonly string[] {
+function truncateNames(names: readonly string[], count: number): readonly string[] {
   const rest = names.length - count
   // "and 1 more" would be no shorter than the name.
   return rest > 1 ? [...names.slice(0, count), `and ${rest} more`] : names

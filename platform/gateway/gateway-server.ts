@@ -24,7 +24,7 @@ import { HOME_FOLDER, openTls, reloadTls } from '../tls/open.ts'
 import type { EventSinks } from './handlers.ts'
 import { openClientCa } from './listeners/choose-listener.ts'
 import { openListeners } from './listeners/open-listeners.ts'
-import { openOthers } from './listeners/open-others.ts'
+import { openAdditionalListeners } from './listeners/open-others.ts'
 import { logFaults } from './log-plugin-errors.ts'
 import { DrainedNodes } from './nodes/drained-nodes.ts'
 import { createNodeControl } from './nodes/node-control.ts'
@@ -32,7 +32,7 @@ import { createProcessNodes } from './nodes/process-nodes.ts'
 import { openDns } from './open-dns.ts'
 import { openPipeline, type Pipeline } from './pipeline.ts'
 import { compileRoutes } from './routes/compile-routes.ts'
-import { areEncodedSlashesServed } from './routing/encoded-slashes.ts'
+import { acceptsEncodedSlashes } from './routing/encoded-slashes.ts'
 import type { GatewayServer, GatewayServerOptions } from './types.ts'
 import { createUpstreams } from './upstreams.ts'
 
@@ -68,7 +68,7 @@ async function open(options: GatewayServerOptions, closing: Disposer): Promise<G
   let current = configuration
   let requested = configuration
   let plan = planPlugins(configuration)
-  let hasEncodedSlashes = areEncodedSlashesServed(configuration)
+  let hasEncodedSlashes = acceptsEncodedSlashes(configuration)
   const { settings } = configuration
   const { fileLimit = readFileLimit() } = options
   if (settings.maxBufferedBytes !== 'auto') bodyMemory.maxBytes = settings.maxBufferedBytes
@@ -129,8 +129,8 @@ async function open(options: GatewayServerOptions, closing: Disposer): Promise<G
   })
   closing.add(() => gateway.close())
   const tls = options.tls ?? (await openOwnTls(settings, log, closing))
-  const clientCa = options.clientCa ?? openOwnClientCa(settings, log, closing)
-  const others = await openOthers(configuration, tls, log, closing)
+  const clientCa = options.clientCa ?? openClientCaOf(settings, log, closing)
+  const others = await openAdditionalListeners(configuration, tls, log, closing)
   if (routing.ready !== undefined)
     await (options.signal ? untilAborted(routing.ready, options.signal) : routing.ready)
   options.signal?.throwIfAborted()
@@ -178,7 +178,7 @@ async function open(options: GatewayServerOptions, closing: Disposer): Promise<G
     current = merged
     requested = next
     plan = nextPlan
-    hasEncodedSlashes = areEncodedSlashesServed(merged)
+    hasEncodedSlashes = acceptsEncodedSlashes(merged)
     upstreams.use(merged)
     log.level = settings.logLevel
     deciding.replace(services)
@@ -207,8 +207,8 @@ async function open(options: GatewayServerOptions, closing: Disposer): Promise<G
     while (hasSuccessor && isWaiting()) await delay(LINGER_MS)
     // On a busy machine, received requests may not have been read yet.
     await nextTick()
-    const leftMs = hasSuccessor ? Math.max(0, endMs - performance.now()) : drainTimeoutMs
-    if (!(await settlesWithin(gateway.idle(), leftMs))) {
+    const remainingMs = hasSuccessor ? Math.max(0, endMs - performance.now()) : drainTimeoutMs
+    if (!(await settlesWithin(gateway.idle(), remainingMs))) {
       const requests = gateway.inFlight
       log.warn({ requests }, 'drain_timeout exceeded; closing connections with requests in flight')
     }
@@ -229,7 +229,7 @@ async function open(options: GatewayServerOptions, closing: Disposer): Promise<G
     get plugins() {
       return plan.map(({ specifier }) => specifier)
     },
-    get inForce() {
+    get active() {
       return { configuration: current, plan, chain: gateway.chain, registry }
     },
     measured: {
@@ -277,7 +277,7 @@ async function openOwnTls(
   return tls
 }
 
-function openOwnClientCa(settings: Settings, log: Log, closing: Disposer): ClientCa | undefined {
+function openClientCaOf(settings: Settings, log: Log, closing: Disposer): ClientCa | undefined {
   const clientCa = openClientCa(settings, log)
   closing.add(() => clientCa?.close())
   return clientCa

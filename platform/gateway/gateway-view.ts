@@ -69,7 +69,7 @@ function createView(
   const log = createLog('silent')
   return {
     async listRoutes(request) {
-      const { configuration, registry } = api.inForce
+      const { configuration, registry } = api.active
       const { settings } = configuration
       return {
         url: `${settings.enableTls ? 'https' : 'http'}://${formatAddress({ host: settings.address.host, port: api.port })}`,
@@ -81,7 +81,7 @@ function createView(
     },
 
     listConfiguredRoutes(request) {
-      const { configuration } = api.inForce
+      const { configuration } = api.active
       const { hidden } = configuration.config.references
       return hidden.hideDeep(listConfiguredRoutes(configuration, request))
     },
@@ -89,7 +89,7 @@ function createView(
     nodes: api.nodes,
 
     listPlugins() {
-      const { plan, chain, configuration } = api.inForce
+      const { plan, chain, configuration } = api.active
       return plan.map((planned, i) =>
         toPluginMessage(planned, chain.plugins[i]!, configuration.config.folder),
       )
@@ -98,7 +98,7 @@ function createView(
     async explain(request) {
       const closing = createDisposer()
       try {
-        const { configuration } = api.inForce
+        const { configuration } = api.active
         const parts = { configuration, registry, domains, authorizer, log }
         const { hidden } = configuration.config.references
         return hidden.hideDeep(toMessage(await explain(request, parts, closing)))

@@ -115,7 +115,7 @@ async function runAlone(
   const api = await unlessAborted(starting, signal)
   if (api === undefined) return undefined
   const versions = await openApiVersions({
-    ...{ initial: configuration, load, log, needsFile: undefined },
+    ...{ initial: configuration, load, log, noFileReason: undefined },
     onSaved: (name, text) => watched?.accept(name, text),
     async install(next, save) {
       await api.reload(next)
@@ -127,11 +127,11 @@ async function runAlone(
     nodes: api.nodes,
     problems: api.problems,
     metrics: () => readAll(api.measured),
-    drainDelayMs: () => api.inForce.configuration.settings.drainDelayMs,
+    drainDelayMs: () => api.active.configuration.settings.drainDelayMs,
   })
   const files = (): readonly string[] => [
-    ...listFiles(api.inForce.configuration),
-    ...listServiceFiles(api.inForce.configuration),
+    ...listFiles(api.active.configuration),
+    ...listServiceFiles(api.active.configuration),
     ...pluginFiles(),
   ]
   watched = reloadOnChange(createReloader(versions.reload, log), files, log)
@@ -216,7 +216,7 @@ async function runPrimary(
   }
   const versions = await openApiVersions({
     ...{ initial: configuration, load, log },
-    needsFile:
+    noFileReason:
       'worker processes read the configuration from a file; start the gateway with --config',
     onSaved: (name, text) => watched?.accept(name, text),
     async install(next, save) {
@@ -307,7 +307,7 @@ async function runWorker(
   drains.subscribe(api.processNodes.setDrained)
   const publish = (pairs = tls?.pairs ?? []): void =>
     publishLastGood({
-      config: api.inForce.configuration.config.text,
+      config: api.active.configuration.config.text,
       // The primary owns ACME certificates.
       pairs: enableAcme ? [] : pairs,
       clientCa: clientCa?.pem ?? '',
@@ -340,7 +340,7 @@ async function runWorker(
   process.on('SIGUSR2', () => {})
   // Service managers send SIGTERM to all processes, including the primary.
   process.on('SIGTERM', () =>
-    setTimeout(drain, api.inForce.configuration.settings.drainDelayMs, false),
+    setTimeout(drain, api.active.configuration.settings.drainDelayMs, false),
   )
   process.on('disconnect', () => drain())
   handlePrimaryMessages(api, { reload: watched.reload, drain })

@@ -112,7 +112,7 @@ export interface GatewayServer {
   readonly services: readonly string[]
   /** Names of the plugins in chain order. */
   readonly plugins: readonly string[]
-  readonly inForce: ActiveConfiguration
+  readonly active: ActiveConfiguration
   /**
    * Returns one-line reasons why the gateway is not ready: the registry or rules have not been
    * received since startup. Later outages are not included.

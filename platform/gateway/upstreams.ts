@@ -120,7 +120,7 @@ export function createUpstreams(
     ownOf(state)?.maxConnectionAgeMs ??
     state.limited.maxConnectionAgeMs ??
     settings.maxConnectionAgeMs
-  const inForce = (state: ServiceState) => {
+  const toEffectiveOptions = (state: ServiceState) => {
     const ownSettings = ownOf(state)
     const { limited } = state
     const host = ownSettings?.host ?? limited.host
@@ -138,7 +138,7 @@ export function createUpstreams(
       ),
     }
   }
-  const budget = { left: maxConnections }
+  const budget = { remaining: maxConnections }
   const createPool = (
     state: ServiceState,
     { host, port, secure, pipeline, lookup, tls, minKeepAliveMs = 0 }: PoolAddress,
@@ -195,12 +195,12 @@ export function createUpstreams(
       }
       return {
         domain,
-        ...inForce(state),
+        ...toEffectiveOptions(state),
         tls: ownOf(state)?.tls,
         onSettings(metadata) {
           state.registrySettings = readRegistrySettings(metadata, domain, warn)
           refresh(state)
-          return inForce(state)
+          return toEffectiveOptions(state)
         },
         createPool: (address) => createPool(state, address),
         createHttp2Pool: (address) => createHttp2Pool(state, address),

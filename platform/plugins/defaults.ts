@@ -28,7 +28,7 @@ export const DEFAULT_PLUGINS: readonly DefaultPlugin[] = [
     name: 'tracing',
     setting: 'tracingTrust',
     options: ({ tracingTrust }) => {
-      if (!readOtlpVariables().isOn) return undefined
+      if (!readOtlpVariables().isEnabled) return undefined
       return { trust: tracingTrust === 'any' ? ANY_CLIENT : tracingTrust }
     },
   },

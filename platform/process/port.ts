@@ -36,7 +36,7 @@ async function claimSocket(path: string, setting: string): Promise<number> {
   const stats = lstatSync(path, { throwIfNoEntry: false })
   if (stats === undefined) return 0
   if (!stats.isSocket())
-    throw new Error(`unix:${path} exists and is not a socket; ${toElsewhere(setting)}`)
+    throw new Error(`unix:${path} exists and is not a socket; ${adviseOtherAddress(setting)}`)
   const socket = connect(path)
   try {
     await once(socket, 'connect')
@@ -51,10 +51,12 @@ async function claimSocket(path: string, setting: string): Promise<number> {
   } finally {
     socket.destroy()
   }
-  throw new Error(`address unix:${path} is in use by another program; ${toElsewhere(setting)}`)
+  throw new Error(
+    `address unix:${path} is in use by another program; ${adviseOtherAddress(setting)}`,
+  )
 }
 
-function toElsewhere(setting: string): string {
+function adviseOtherAddress(setting: string): string {
   return setting.includes(':')
     ? `choose another in ${setting}`
     : `choose another with --${setting} or MX_${setting.toUpperCase()}`
@@ -65,17 +67,17 @@ function explainListenError(
   address: Address,
   setting: string,
 ): string {
-  const where = formatAddress(address)
-  const elsewhere = toElsewhere(setting)
+  const addressText = formatAddress(address)
+  const elsewhere = adviseOtherAddress(setting)
   switch (error.code) {
     case 'EADDRINUSE':
-      return `address ${where} is in use by another program; ${elsewhere}`
+      return `address ${addressText} is in use by another program; ${elsewhere}`
     case 'EACCES':
-      return `address ${where} is not permitted for this user; ${elsewhere}`
+      return `address ${addressText} is not permitted for this user; ${elsewhere}`
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
-      return `address ${where} does not belong to this machine; ${elsewhere}`
+      return `address ${addressText} does not belong to this machine; ${elsewhere}`
     default:
-      return `address ${where} is not available: ${error.message}`
+      return `address ${addressText} is not available: ${error.message}`
   }
 }

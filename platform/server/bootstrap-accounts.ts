@@ -32,7 +32,7 @@ export const PASSWORD_FILE = 'admin_password'
 /** Audit actions that invalidate the initial password. */
 const ENDS_PASSWORD = ['account.change-secret', 'account.delete']
 /** Publicly known password of the `test` profile. */
-const KNOWN_PASSWORD = 'mx'
+const DEFAULT_PASSWORD = 'mx'
 /** Account for the current user's services on this machine. */
 const LOCAL = 'local'
 const PASSWORD_BYTES = 18
@@ -47,7 +47,7 @@ const ERROR_ID = 'auth'
 export function checkAdminPassword(settings: Settings): void {
   const { adminPassword, profile } = settings
   if (adminPassword === '' || adminPassword.length >= SECRET_MIN) return
-  if (profile === 'test' && adminPassword === KNOWN_PASSWORD) return
+  if (profile === 'test' && adminPassword === DEFAULT_PASSWORD) return
   throw new SettingsError([
     `${SETTINGS.adminPassword.name} (MX_ADMIN_PASSWORD) must be at least ${SECRET_MIN} characters, got ${adminPassword.length}`,
   ])
@@ -98,12 +98,12 @@ async function openAdmin(options: FirstAccountsOptions): Promise<AdminPassword |
   const { accounts, settings, folder, canShowPassword, onWarning } = options
   const { adminPassword, disableAdmin, profile } = settings
   if ((await accounts.find(DEFAULT_NAMESPACE, ADMIN))?.id === ADMIN) {
-    if (isReachableRemotely(settings) && (await isPassword(accounts, KNOWN_PASSWORD)))
+    if (isReachableRemotely(settings) && (await isPassword(accounts, DEFAULT_PASSWORD)))
       rejectKnown(settings, `the password of account ${ADMIN}`)
     return undefined
   }
   if (disableAdmin || (await hasAdministrator(accounts))) return undefined
-  const configured = adminPassword || (profile === 'test' ? KNOWN_PASSWORD : '')
+  const configured = adminPassword || (profile === 'test' ? DEFAULT_PASSWORD : '')
   if (configured === '' && folder === undefined && !canShowPassword) {
     onWarning(
       `account ${ADMIN} not created: there is no file or terminal for its random password. Set MX_ADMIN_PASSWORD and restart`,
@@ -114,7 +114,7 @@ async function openAdmin(options: FirstAccountsOptions): Promise<AdminPassword |
   const file = configured === '' && folder !== undefined ? join(folder, PASSWORD_FILE) : undefined
   // Written before the account is created, so that the password is not lost if the write fails.
   if (file !== undefined) await writePrivateFile(file, `${password}\n`)
-  const allowShortSecret = password === KNOWN_PASSWORD
+  const allowShortSecret = password === DEFAULT_PASSWORD
   const account = { id: ADMIN, scopes: [ADMIN], secret: password, allowShortSecret }
   const isNew = await tryCreate(accounts, account)
   if (!isNew && file !== undefined) await removeFile(file)
@@ -186,7 +186,7 @@ function rejectKnown(settings: Settings, subject: string): void {
   if (!isReachableRemotely(settings)) return
   const address = listAddresses(settings).find((address) => !isLoopback(address))!
   throw new SettingsError([
-    `${subject} is the public default "${KNOWN_PASSWORD}", and ${formatAddress(address)} is reachable from other machines; change the password, or listen on loopback`,
+    `${subject} is the public default "${DEFAULT_PASSWORD}", and ${formatAddress(address)} is reachable from other machines; change the password, or listen on loopback`,
   ])
 }
 

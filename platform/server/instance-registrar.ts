@@ -65,24 +65,24 @@ export function createInstanceRegistrar({
       const entry = toEntry(workload, instance, address)
       const registry = registryOf(workload.namespace)
       let registration = await register({ registry, entry, log })
-      let goingDown: Promise<void> | undefined
-      const takeDown = async (): Promise<void> => {
+      let markingDown: Promise<void> | undefined
+      const markDown = async (): Promise<void> => {
         // Draining stops the heartbeats.
         await registration.drain()
-        registration = await register({ registry, entry: toDown(entry), log })
+        registration = await register({ registry, entry: withDownNodes(entry), log })
       }
       return {
         async leave() {
-          if (goingDown === undefined) {
+          if (markingDown === undefined) {
             await registration.drain()
             await delay(SETTLE_MS)
-          } else await goingDown.catch(() => {})
+          } else await markingDown.catch(() => {})
           await registration.end()
         },
 
         markFailed() {
-          goingDown ??= takeDown()
-          return goingDown
+          markingDown ??= markDown()
+          return markingDown
         },
       }
     },
@@ -111,7 +111,7 @@ function toEntry(workload: Workload, instance: string, address: string): Service
   return { ...describeHttpProgram(workload), nodes: [node] }
 }
 
-function toDown(entry: Service): Service {
+function withDownNodes(entry: Service): Service {
   const nodes = entry.nodes.map(({ metadata, ...node }) => ({
     ...node,
     metadata: { ...metadata, state: 'down' },

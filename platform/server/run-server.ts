@@ -62,12 +62,12 @@ export async function runServer(
     nodes: server.api.nodes,
     problems: server.api.problems,
     metrics: () => readAll(server.api.measured),
-    drainDelayMs: () => server.api.inForce.configuration.settings.drainDelayMs,
+    drainDelayMs: () => server.api.active.configuration.settings.drainDelayMs,
   })
   logUncaughtExceptions(log)
   const files = (): readonly string[] => [
-    ...listFiles(server.api.inForce.configuration),
-    ...listServiceFiles(server.api.inForce.configuration),
+    ...listFiles(server.api.active.configuration),
+    ...listServiceFiles(server.api.active.configuration),
     ...pluginFiles(),
   ]
   const reload = async (): Promise<void> => server.versions?.reload()

@@ -32,8 +32,8 @@ export function printServerBanner(
 }
 
 /**
- * Returns fields for the log, which others may read. They contain the file of the password, never
- * the password itself.
+ * Returns the log fields: the file that contains the password instead of the password, because
+ * other users may read the log.
  */
 function toLogFields({ adminPassword }: ServerBannerInput) {
   const file = adminPassword?.file

@@ -31,7 +31,7 @@ const CHECK_MS = 10_000
 /** Maximum number of watched domains that other servers have registered. */
 const MAX_FOUND = 64
 /** Maximum number of blocking Consul queries per domain. */
-const WAITING_OF_DOMAIN = 8
+const MAX_WAITING_PER_DOMAIN = 8
 
 /**
  * Opens the registries of the `registry` setting of `mx server`.
@@ -119,5 +119,5 @@ async function load(
   return (domain) =>
     domain === DEFAULT_DOMAIN
       ? createConsulRegistry({ ...address, onWarning })
-      : createConsulRegistry({ ...address, domain, maxWaiting: WAITING_OF_DOMAIN, onWarning })
+      : createConsulRegistry({ ...address, domain, maxWaiting: MAX_WAITING_PER_DOMAIN, onWarning })
 }

@@ -215,7 +215,7 @@ async function open(options: ServerOptions, closing: Disposer): Promise<Server> 
     address: settings.webAddress,
     createListener: chooseListener(settings, log),
     tls,
-    carry: proxy.dispatch,
+    callBridge: proxy.dispatch,
     idleTimeoutMs: settings.webSessionIdleTimeoutMs,
     maxAgeMs: settings.webSessionMaxAgeMs,
     guards: await buildGuards(configuration, log),

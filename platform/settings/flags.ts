@@ -2,7 +2,7 @@ import { suggest } from '../../lib/text/did-you-mean.ts'
 import type { ServerCommand } from './setting.ts'
 import { SETTINGS, type SettingInput, type Settings, type SettingsInput } from './settings.ts'
 import {
-  explainElsewhere,
+  explainOtherSource,
   findInvalidValues,
   findSetting,
   keysOf,
@@ -56,7 +56,7 @@ export function parseFlags(words: readonly string[], command: ServerCommand = 'a
     }
     const key = findSetting(flag.slice(2))
     let value = equals === -1 ? undefined : word.slice(equals + 1)
-    const elsewhere = key && explainElsewhere(key, command)
+    const elsewhere = key && explainOtherSource(key, command)
     if (key === undefined || elsewhere !== undefined) {
       const reason = elsewhere ? `: ${elsewhere}.` : hint(flag, command)
       problems.push(`unknown flag ${flag}${reason} ${toHelp(command)}`)

@@ -64,7 +64,10 @@ export function keysOf(command: ServerCommand): readonly (keyof Settings)[] {
 }
 
 /** Returns the reason why a command does not have a setting, or undefined if it has it. */
-export function explainElsewhere(key: keyof Settings, command: ServerCommand): string | undefined {
+export function explainOtherSource(
+  key: keyof Settings,
+  command: ServerCommand,
+): string | undefined {
   const { only = command } = SETTINGS[key]
   return only === command ? undefined : `it is a setting of mx ${only}, not of mx ${command}`
 }

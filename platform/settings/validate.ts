@@ -58,7 +58,7 @@ export function validatePorts(
   const sourceOf = (key: keyof Settings): string => inputs.get(key)?.source ?? SETTINGS[key].name
   const keys = (['address', 'http2Address', 'proxyAddress', 'webAddress', 'adminAddress'] as const)
     .filter((key) => (SETTINGS[key].only ?? command) === command)
-    // The default admin address gives way to other settings (platform/admin/open-admin.ts).
+    // Other settings take precedence over the default admin address (platform/admin/open-admin.ts).
     .filter((key) => key !== 'adminAddress' || inputs.has(key))
   return keys.flatMap((key, i) =>
     keys.slice(0, i).flatMap((other) => {

@@ -125,14 +125,14 @@ export async function startWorkers({
   let reloads = 0
   let onAllExited: (() => void) | undefined
 
-  const start = (waitMs: number, of = generation): Promise<Worker> => {
+  const start = (waitMs: number, workerGeneration = generation): Promise<Worker> => {
     const file = config()
     const worker = cluster.fork({
       ...environment,
       ...(file && { MX_API_CONFIG: file }),
       ...(waitMs > 0 && { [IN_PLACE_VARIABLE]: 'true' }),
     })
-    generations.set(worker, of)
+    generations.set(worker, workerGeneration)
     const startedMs = performance.now()
     const reloadsBefore = reloads
     let ready = false
@@ -163,7 +163,7 @@ export async function startWorkers({
             { worker: worker.process.pid, code, signal, restartInMs: nextMs },
             'worker exited; restarting',
           )
-          restartLater(nextMs, of)
+          restartLater(nextMs, workerGeneration)
         }
       }
       // Sending to an exiting worker also fails. A failed fork emits only this event.
@@ -176,19 +176,19 @@ export async function startWorkers({
     })
   }
 
-  const restartLater = (waitMs: number, of: number): void => {
+  const restartLater = (waitMs: number, workerGeneration: number): void => {
     const timer = setTimeout(() => {
       restarts.delete(timer)
-      start(waitMs, of).catch(() => {
+      start(waitMs, workerGeneration).catch(() => {
         // The exit has been logged, and the next restart is scheduled.
       })
     }, waitMs)
-    restarts.set(timer, of)
+    restarts.set(timer, workerGeneration)
   }
 
-  const cancelRestarts = (isOf: (of: number) => boolean): void => {
-    for (const [timer, of] of restarts) {
-      if (!isOf(of)) continue
+  const cancelRestarts = (isAffected: (workerGeneration: number) => boolean): void => {
+    for (const [timer, workerGeneration] of restarts) {
+      if (!isAffected(workerGeneration)) continue
       clearTimeout(timer)
       restarts.delete(timer)
     }
@@ -209,13 +209,13 @@ export async function startWorkers({
     if (leaving) return
     const to = serving.has(first) ? first : [...serving].find(isNew)
     if (to === undefined) {
-      cancelRestarts((of) => of === next)
+      cancelRestarts((workerGeneration) => workerGeneration === next)
       throw new WorkerStartError(first.process.exitCode ?? 1)
     }
     generation = next
     const from = [...running].filter(isOld)
     for (const worker of from) replaced.add(worker)
-    cancelRestarts((of) => of < next)
+    cancelRestarts((workerGeneration) => workerGeneration < next)
     for (const { status } of started) if (status === 'rejected') restartLater(RESTART_MIN_MS, next)
     await hotRestart({ from, to, sockets, timeoutMs: drainTimeoutMs() + GRACE_MS, log })
   }

@@ -109,7 +109,7 @@ function toSessions(lines: readonly CallerLine[]): ReadonlyMap<string, Session> 
 function find(known: ReadonlyMap<string, Session>, key: string): Session | undefined {
   const digest = hash('sha256', Buffer.from(key, 'latin1'), 'hex')
   const session = known.get(digest)
-  const isRight =
+  const isValid =
     session !== undefined && timingSafeEqual(Buffer.from(session.id), Buffer.from(digest))
-  return isRight ? session : undefined
+  return isValid ? session : undefined
 }

@@ -73,7 +73,7 @@ const plugin: PluginDefinition = definePlugin({
       if (token !== undefined) tokens.set(session!, token)
     }
     const streams = new OpenStreams({
-      judge: (x) => reauthorize(x).catch(toReason),
+      reauthorize: (x) => reauthorize(x).catch(toReason),
       toRevokedError: ({ route, authorizedTarget }) =>
         invalidToken(route!.service, authorizedTarget?.resource),
       nowMs,
@@ -119,10 +119,14 @@ const plugin: PluginDefinition = definePlugin({
       onRoute(x) {
         // A redirect or constant response in the configuration belongs to no service.
         if (x.route!.rule?.handler !== undefined) return
-        const { refusal } = x
+        const { refusal: authenticationError } = x
         const target = toTarget(x)
-        if (refusal !== undefined && x.session === undefined && !isLoginEndpoint(target.resource))
-          throw toServiceError(x.route!.service, target.resource, refusal)
+        if (
+          authenticationError !== undefined &&
+          x.session === undefined &&
+          !isLoginEndpoint(target.resource)
+        )
+          throw toServiceError(x.route!.service, target.resource, authenticationError)
         const ruling = decide(authorizer, x.account, target)
         if (!(ruling instanceof Promise)) return settle(x, target, ruling)
         return ruling.then((late) => settle(x, target, late))
@@ -166,10 +170,10 @@ function rejectToken(x: Exchange, error: unknown): void {
 function toServiceError(
   service: string,
   resource: CallTarget['resource'],
-  refusal: GatewayError,
+  authenticationError: GatewayError,
 ): GatewayError {
-  if (isInvalidToken(refusal)) return invalidToken(service, resource)
-  const { code, message, headers = [] } = refusal
+  if (isInvalidToken(authenticationError)) return invalidToken(service, resource)
+  const { code, message, headers = [] } = authenticationError
   return new GatewayError(service, code, message, { headers })
 }
 

@@ -88,10 +88,10 @@ const plugin: PluginDefinition = definePlugin({
       const { id, password, cacheKey, digest } = credentials
       const users = known
       const user = users.get(id)
-      const isRight = await hasher.matches(password, user?.hash, slot)
+      const isCorrect = await hasher.matches(password, user?.hash, slot)
       // The list has been reloaded in the meantime.
       if (users !== known) return verify(credentials, slot)
-      if (user === undefined || !isRight)
+      if (user === undefined || !isCorrect)
         throw denyAuthentication(GATEWAY_ID, 'incorrect name or password', challenge)
       verified.set(cacheKey, { digest, session: user.session })
       return user.session

@@ -77,8 +77,8 @@ const plugin: PluginDefinition = definePlugin({
     for (const name of copied)
       if (RESERVED.has(name))
         throw new TypeError(`auth_response_headers: the gateway manages the header ${name}`)
-    const described = settings.trust_forward_header ? TRUSTED : []
-    const cache = settings.cache && openCache(settings.cache, described, nowMs)
+    const trustedHeaders = settings.trust_forward_header ? TRUSTED : []
+    const cache = settings.cache && openCache(settings.cache, trustedHeaders, nowMs)
 
     function admit(x: Exchange, headers: readonly string[]): void {
       for (let i = 0; i < headers.length; i += 2) x.headers.append(headers[i]!, headers[i + 1]!)
@@ -155,12 +155,12 @@ function toNames(option: string, names: readonly string[]): ReadonlySet<string> 
 
 function openCache(
   { ttl, max_entries: maxEntries, key }: NonNullable<Static<typeof options>['cache']>,
-  described: readonly string[],
+  trustedHeaders: readonly string[],
   nowMs: () => number,
 ) {
   const names = [...toNames('cache.key', key)]
   const ttlMs = parseTime('cache.ttl', ttl)
-  return createDecisionCache({ ttlMs, maxEntries, key: names, described, nowMs })
+  return createDecisionCache({ ttlMs, maxEntries, key: names, trustedHeaders, nowMs })
 }
 
 /**
@@ -171,12 +171,12 @@ function compileHeaders({
   auth_request_headers,
   trust_forward_header: isTrusted,
 }: Static<typeof options>): (x: Exchange) => string[] {
-  const named = toNames('auth_request_headers', auth_request_headers)
+  const configuredNames = toNames('auth_request_headers', auth_request_headers)
   return (x) => {
     const received = (name: string): string | undefined =>
       isTrusted ? x.headers.get(name) : undefined
     const isSent = (name: string): boolean =>
-      !NOT_SENT.test(name) && (named.size === 0 || named.has(name))
+      !NOT_SENT.test(name) && (configuredNames.size === 0 || configuredNames.has(name))
     const { clientAddress } = x
     return [
       ...pick(x.headers.flat, isSent),

@@ -7,7 +7,7 @@ import type { HeaderList } from '../../core/http/headers.ts'
 import { definePlugin, type PluginDefinition } from '../../core/plugin/define.ts'
 import { Type } from '../../core/schema.ts'
 import { parseSize } from '../../lib/text/units.ts'
-import { type Coding, compressWhole, createStream, SUPPORTED } from './compress/coders.ts'
+import { type Coding, compressComplete, createStream, SUPPORTED } from './compress/coders.ts'
 import { compileTypes } from './compress/media-types.ts'
 
 /**
@@ -16,7 +16,7 @@ import { compileTypes } from './compress/media-types.ts'
  */
 const MAX_INLINE_BYTES = 32 * 1024
 const MAX_INLINE_LEVEL = 6
-const MAX_REMEMBERED = 200
+const MAX_CACHED_CHOICES = 200
 
 const options = Type.Object({
   encodings: Type.Array(
@@ -68,14 +68,14 @@ const plugin: PluginDefinition = definePlugin({
     const minBytes = parseMin(min)
     const isCompressible = compileTypes(types)
     /** Coding by `Accept-Encoding`; an empty string for none. */
-    const chosen = new LRUCache<string, Coding | ''>({ max: MAX_REMEMBERED })
+    const choices = new LRUCache<string, Coding | ''>({ max: MAX_CACHED_CHOICES })
     let streams = 0
 
     function choose(accepted: string): Coding | '' {
-      const known = chosen.get(accepted)
+      const known = choices.get(accepted)
       if (known !== undefined) return known
       const coding = acceptedCodings(accepted, codings)[0] ?? ''
-      chosen.set(accepted, coding)
+      choices.set(accepted, coding)
       return coding
     }
 
@@ -94,9 +94,9 @@ const plugin: PluginDefinition = definePlugin({
           inline: {
             coding,
             maxBytes: MAX_INLINE_BYTES,
-            change: (body: Buffer) => compressWhole(coding, level, body),
+            change: (body: Buffer) => compressComplete(coding, level, body),
           },
-          whole: { coding, createStream: () => open(coding, false) },
+          streamed: { coding, createStream: () => open(coding, false) },
           unbounded: { coding, createStream: () => open(coding, true) },
         },
       ]),
@@ -106,7 +106,7 @@ const plugin: PluginDefinition = definePlugin({
     return {
       onReplyBody(x, length): BodyChange | undefined {
         const { status, replyHeaders } = x
-        if (status === 304) return weakenTag(x)
+        if (status === 304) return weakenEtag(x)
         if (length >= 0 && length < minBytes) return undefined
         if (!isCompressible(replyHeaders.get('content-type'))) return undefined
         if (isEncoded(replyHeaders) || hasNoTransform(replyHeaders)) return undefined
@@ -114,10 +114,10 @@ const plugin: PluginDefinition = definePlugin({
         if (hasNoTransform(x.headers)) return undefined
         const coding = choose(x.headers.getAll('accept-encoding').join(','))
         if (coding === '') return undefined
-        const { inline, whole, unbounded } = changes.get(coding)!
+        const { inline, streamed, unbounded } = changes.get(coding)!
         if (length >= 0 && length <= maxInlineBytes) return inline
         if (streams >= maxStreams) return undefined
-        return length < 0 ? unbounded : whole
+        return length < 0 ? unbounded : streamed
       },
     }
   },
@@ -133,8 +133,8 @@ function parseMin(text: string | number): number {
   }
 }
 
-/** Gives a 304 the entity tag of the compressed response that the client has stored. */
-function weakenTag({ headers, replyHeaders }: Exchange): undefined {
+/** Sets the entity tag of a 304 to the tag of the compressed response that the client has stored. */
+function weakenEtag({ headers, replyHeaders }: Exchange): undefined {
   const tag = replyHeaders.get('etag')
   if (tag !== undefined && headers.get('if-none-match')?.includes(`W/${tag}`) === true)
     replyHeaders.set('etag', `W/${tag}`)

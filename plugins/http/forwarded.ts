@@ -232,10 +232,10 @@ export default plugin
 
 /** Decrements `Max-Forwards`. Returns true if the gateway is the final recipient (RFC 9110 §7.6.2). */
 function isFinalRecipient({ headers }: Exchange): boolean {
-  const left = headers.get('max-forwards')
-  if (left === undefined || !COUNT.test(left)) return false
-  if (Number(left) === 0) return true
-  headers.set('max-forwards', String(Number(left) - 1))
+  const maxForwards = headers.get('max-forwards')
+  if (maxForwards === undefined || !COUNT.test(maxForwards)) return false
+  if (Number(maxForwards) === 0) return true
+  headers.set('max-forwards', String(Number(maxForwards) - 1))
   return false
 }
 
@@ -263,7 +263,7 @@ function dropOtherClients(headers: HeaderList, client: string): void {
 function readTrail(
   { headers }: Exchange,
   header: 'x-forwarded-for' | 'forwarded',
-  look: (address: string) => KnownAddress,
+  lookUp: (address: string) => KnownAddress,
 ): Trail {
   const value = headers.getAll(header).join(', ')
   if (value === '') return NO_TRAIL
@@ -276,7 +276,7 @@ function readTrail(
   for (let i = chain.length - 1; i >= 0 && hops.length < WALK_MAX; i--) {
     const address = parseIpAddress(chain[i]!)?.toString()
     if (address === undefined) break
-    const hop = look(address)
+    const hop = lookUp(address)
     hops.push(hop)
     if (i === 0 || !hop.inside)
       return { hops, isComplete: true, elements: elements?.slice(i) ?? [] }

@@ -56,7 +56,7 @@ export default plugin
 
 /** Compiles the changes into one function: remove, then set, then append. */
 function compile(
-  where: string,
+  label: string,
   { remove, set, append }: Static<typeof changes>,
 ): (list: HeaderList) => void {
   const removed = [...remove, ...Object.keys(set)].map((name) => name.toLowerCase())
@@ -66,12 +66,12 @@ function compile(
   try {
     new HeaderList([...removed.flatMap((name) => [name, '']), ...added.flat()])
   } catch (error) {
-    throw new TypeError(`${where}: ${(error as Error).message}`, { cause: error })
+    throw new TypeError(`${label}: ${(error as Error).message}`, { cause: error })
   }
   const reserved = [...removed, ...added.map(([name]) => name)].find((name) => RESERVED.has(name))
   if (reserved !== undefined)
     throw new TypeError(
-      `${where}: the gateway manages the header ${reserved}; it cannot be configured`,
+      `${label}: the gateway manages the header ${reserved}; it cannot be configured`,
     )
   return (list) => {
     for (const name of removed) list.delete(name)

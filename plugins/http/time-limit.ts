@@ -40,7 +40,7 @@ const plugin: PluginDefinition = definePlugin({
         if (x.startMs > oldest) return
         running.delete(x)
         const detail = `request exceeded the time limit of ${formatDuration(limitMs)}`
-        x.giveUp(new GatewayError(x.route?.service ?? GATEWAY_ID, 504, detail))
+        x.abortWith(new GatewayError(x.route?.service ?? GATEWAY_ID, 504, detail))
       }
     }
     const timer = setInterval(endExpired, Math.min(CHECK_MS, Math.ceil(limitMs / CHECKS))).unref()
@@ -62,8 +62,8 @@ export default plugin
 
 /** Sets `Request-Timeout` (draft-thomson-hybi-http-timeout-00) in whole seconds. */
 function sendLimit(x: Exchange, limitMs: number): void {
-  const leftMs = limitMs - (performance.now() - x.startMs)
-  const seconds = Math.max(1, Math.floor(leftMs / 1000))
+  const remainingMs = limitMs - (performance.now() - x.startMs)
+  const seconds = Math.max(1, Math.floor(remainingMs / 1000))
   const requested = x.headers.get('request-timeout')
   const clientSeconds =
     requested !== undefined && /^\d+$/.test(requested) ? Number(requested) : seconds

@@ -172,10 +172,10 @@ function memoizeLast(format: (value: string) => string): (value: string) => stri
 /** Formats an ASCII-only JSON string, truncated to {@link FIELD_MAX_CHARS}. */
 function quote(value: string): string {
   if (value.length <= FIELD_MAX_CHARS && PLAIN.test(value)) return `"${value}"`
-  const cut = value.length > FIELD_MAX_CHARS ? `${value.slice(0, FIELD_MAX_CHARS)}...` : value
+  const truncated = value.length > FIELD_MAX_CHARS ? `${value.slice(0, FIELD_MAX_CHARS)}...` : value
   let text = '"'
-  for (let i = 0; i < cut.length; i++) {
-    const char = cut[i]!
+  for (let i = 0; i < truncated.length; i++) {
+    const char = truncated[i]!
     text += PLAIN.test(char) ? char : toEscape(char)
   }
   return `${text}"`

@@ -53,8 +53,8 @@ export function withPath(request: RequestLine, path: string): RequestLine {
 }
 
 /** Creates the error for a path whose other spelling leads to a different route. */
-export function rejectSpelling(what: 'route' | 'endpoint'): GatewayError {
-  const detail = `path must not contain empty segments, path parameters or escapes that lead to another ${what}`
+export function rejectSpelling(kind: 'route' | 'endpoint'): GatewayError {
+  const detail = `path must not contain empty segments, path parameters or escapes that lead to another ${kind}`
   return new GatewayError(GATEWAY_ID, 400, detail)
 }
 

@@ -8,10 +8,10 @@ export type RouteKey = (path: string, inner: string) => string
 export function createRouteKey(): RouteKey {
   const recent = new DirectMappedCache<{ readonly inner: string; readonly key: string }>()
   return (path, inner) => {
-    const known = recent.find(path)
+    const known = recent.get(path)
     if (known !== undefined && known.inner === inner) return known.key
     const key = path === inner ? path : `${path} ${inner}`
-    recent.keep(path, { inner, key })
+    recent.set(path, { inner, key })
     return key
   }
 }

@@ -17,7 +17,7 @@ export function createAccountTokens({
   platform,
   call,
 }: AccountTokensOptions): TokenSource {
-  const { namespace, isGuess } = credentials
+  const { namespace, isImplicit } = credentials
   /** Last rejected implicit secret. Initially empty, which equals the secret of missing credentials. */
   let rejectedSecret = ''
 
@@ -35,13 +35,13 @@ export function createAccountTokens({
 
   async function logIn(): Promise<LoginReply> {
     // A server started in the meantime may have stored new credentials.
-    const { id, secret } = isGuess ? readStoredCredentials() : credentials
-    if (isGuess && secret === rejectedSecret)
+    const { id, secret } = isImplicit ? readStoredCredentials() : credentials
+    if (isImplicit && secret === rejectedSecret)
       throw new GatewayError('auth', 401, 'no account configured')
     try {
       return await callPlatform({ id, secret })
     } catch (error) {
-      if (isGuess && isRejected(GatewayError.from(error))) rejectedSecret = secret
+      if (isImplicit && isRejected(GatewayError.from(error))) rejectedSecret = secret
       throw addHint(error, id, namespace)
     }
   }
@@ -49,7 +49,7 @@ export function createAccountTokens({
   return createTokenSource({
     logIn,
     refresh: (refresh_token) => callPlatform({ refresh_token }),
-    isGuess,
+    isImplicit,
   })
 }
 

@@ -21,7 +21,7 @@ export interface ResolvedCredentials extends Required<Credentials> {
    * True if the credentials are implicit: stored by a server on this machine, possibly for another platform. A rejected
    * login is not an error then. The credentials are empty if none are stored yet.
    */
-  readonly isGuess: boolean
+  readonly isImplicit: boolean
 }
 
 const LOOPBACK = /^(?:mxs?:\/\/)?(?:localhost|127(?:\.\d{1,3}){3}|\[::1\]):\d+$/
@@ -49,7 +49,7 @@ export function findCredentials(
     return check(credentials, 'MX_AUTH_ID and MX_AUTH_SECRET', 'MX_NAMESPACE')
   }
   if (!LOOPBACK.test(platform.trim())) return undefined
-  return { ...readStoredCredentials(), namespace: DEFAULT_DOMAIN, isGuess: true }
+  return { ...readStoredCredentials(), namespace: DEFAULT_DOMAIN, isImplicit: true }
 }
 
 /** Credentials stored by a server of the same user; empty if none are stored yet. */
@@ -67,14 +67,14 @@ export function isServerText(platform: string): boolean {
   return SERVER.test(platform.trim())
 }
 
-function check(credentials: Credentials, source: string, where: string): ResolvedCredentials {
+function check(credentials: Credentials, source: string, location: string): ResolvedCredentials {
   const { id, secret, namespace = DEFAULT_DOMAIN } = credentials
   if (!isText(id) || !isText(secret)) throw new TypeError(`${source} must both be set`)
   if (!isText(namespace) || !isNamespaceName(namespace))
     throw new TypeError(
-      `${where} ${NAMESPACE_RULE}, got ${JSON.stringify(String(namespace).slice(0, 253))}`,
+      `${location} ${NAMESPACE_RULE}, got ${JSON.stringify(String(namespace).slice(0, 253))}`,
     )
-  return { id, secret, namespace, isGuess: false }
+  return { id, secret, namespace, isImplicit: false }
 }
 
 function readFile(path: string): Credentials | undefined {

@@ -21,7 +21,7 @@ export interface TokenSourceOptions {
   /** Uses a refresh token, which is cheap. */
   readonly refresh: (refreshToken: string) => Promise<LoginReply>
   /** If true, a rejected login is not an error: calls are anonymous, and the login is retried later. */
-  readonly isGuess: boolean
+  readonly isImplicit: boolean
   /** Monotonic clock, milliseconds. @default performance.now */
   readonly nowMs?: () => number
 }
@@ -34,7 +34,7 @@ const REJECTED_STATUSES: readonly number[] = [400, 401]
 export function createFixedToken(token: string): TokenSource {
   return {
     current: () => token,
-    leftMs: () => Number.POSITIVE_INFINITY,
+    remainingMs: () => Number.POSITIVE_INFINITY,
     ready: () => undefined,
     isRejected: () => false,
   }
@@ -46,7 +46,7 @@ export function createFixedToken(token: string): TokenSource {
  * stolen.
  */
 export function createTokenSource(options: TokenSourceOptions): TokenSource {
-  const { logIn, refresh, isGuess, nowMs = () => performance.now() } = options
+  const { logIn, refresh, isImplicit, nowMs = () => performance.now() } = options
   const backOff = createBackOff()
   let token: string | undefined
   let refreshToken: string | undefined
@@ -83,7 +83,7 @@ export function createTokenSource(options: TokenSourceOptions): TokenSource {
       backOff.reset()
     } catch (error) {
       const reason = GatewayError.from(error, 'auth')
-      isAnonymous = isGuess && isRejected(reason)
+      isAnonymous = isImplicit && isRejected(reason)
       failure = reason
       retryMs = nowMs() + backOff.next()
       if (!isAnonymous) throw reason
@@ -98,11 +98,11 @@ export function createTokenSource(options: TokenSourceOptions): TokenSource {
   }
 
   return {
-    isGuess,
+    isGuess: isImplicit,
 
     current: () => (nowMs() < endsMs ? token : undefined),
 
-    leftMs: () => (isAnonymous ? Number.POSITIVE_INFINITY : Math.max(0, endsMs - nowMs())),
+    remainingMs: () => (isAnonymous ? Number.POSITIVE_INFINITY : Math.max(0, endsMs - nowMs())),
 
     ready() {
       const now = nowMs()

@@ -113,7 +113,7 @@ export function createBroker(
     if (front === undefined) {
       const platform = { client: toClient(), call: options, ...(log && toBrokerLog(log)) }
       front = createChecked(createPlatformBroker(platform), log && toReports(log))
-      serviceBroker?.closeToo(close)
+      serviceBroker?.onClose(close)
     }
     return front
   }

@@ -86,7 +86,7 @@ export function createServiceBroker(options: ServiceBrokerOptions): ServiceBroke
         opened ??= open(source)
         return opened.checked
       },
-      closeToo: (close) => void closing.push(close),
+      onClose: (close) => void closing.push(close),
     },
 
     async begin() {

@@ -16,7 +16,7 @@ import {
   recordSuccess,
   takeBudget,
 } from '../../core/upstream/attempts.ts'
-import { toNoNode } from '../../core/upstream/balance/no-node.ts'
+import { noNodeError } from '../../core/upstream/balance/no-node.ts'
 import { isGatewayError } from '../../core/upstream/health/outlier-detection.ts'
 import type { UpstreamNode } from '../../core/upstream/node/upstream-node.ts'
 import type { Upstream } from '../../core/upstream/upstream.ts'
@@ -184,8 +184,8 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable, Atte
     endAttempt(this)
     const { proxy } = this.owner
     const isProxied = proxy !== undefined && this.upstream?.name === proxy
-    const who = isProxied ? 'the RPC proxy' : 'the service'
-    const error = toTransportError(this.service, kind, detail, who)
+    const callee = isProxied ? 'the RPC proxy' : 'the service'
+    const error = toTransportError(this.service, kind, detail, callee)
     if (this.node !== undefined && !this.started && mayRetry(this, failure, false)) this.attempt()
     else this.fail(error)
   }
@@ -219,7 +219,7 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable, Atte
     return ready === undefined ? target : ready.then(() => target)
   }
 
-  private route(target: Upstream | LocalService | undefined, leftMs: number): void {
+  private route(target: Upstream | LocalService | undefined, timeLeftMs: number): void {
     if (this.isSettled) return
     if (target === undefined) {
       const detail = `service not found: ${this.service}`
@@ -227,13 +227,13 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable, Atte
     }
     if ('caller' in target) this.local = target
     else this.upstream = target
-    this.attempt(leftMs)
+    this.attempt(timeLeftMs)
   }
 
   /** Runs in timers and connection callbacks, where errors would be uncaught and end the process. */
-  private attempt(leftMs = this.remainingMs()): void {
-    if (leftMs < 0) return this.onLost('timeout', '')
-    this.timeoutMs = leftMs
+  private attempt(timeLeftMs = this.remainingMs()): void {
+    if (timeLeftMs < 0) return this.onLost('timeout', '')
+    this.timeoutMs = timeLeftMs
     this.id = 0
     try {
       this.dispatch()
@@ -253,7 +253,7 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable, Atte
     const { traces } = this.owner
     if (traces?.tracer !== undefined) this.beginSpan(traces.tracer, traces.begins)
     const caller = this.local?.caller ?? this.pick()?.caller
-    if (caller === undefined) return this.fail(toNoNode(this.service, this.upstream))
+    if (caller === undefined) return this.fail(noNodeError(this.service, this.upstream))
     caller.call(this)
     this.dispatched()
   }

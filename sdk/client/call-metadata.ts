@@ -53,8 +53,8 @@ const blocks = new WeakMap<Context, string>()
 export function formatCallMetadata(details: CallDetails, clientNamespace: string): string {
   const { context, namespace, metadata } = details
   const inherits = context !== undefined && context.namespace !== ''
-  const chosen = namespace ?? (inherits ? undefined : clientNamespace)
-  if (metadata === undefined && namespace === undefined && !chosen)
+  const effectiveNamespace = namespace ?? (inherits ? undefined : clientNamespace)
+  if (metadata === undefined && namespace === undefined && !effectiveNamespace)
     return context === undefined ? '' : formatContext(context)
   const merged = new Map<string, string>()
   for (const [name, value] of Object.entries(metadata ?? {})) {
@@ -63,7 +63,7 @@ export function formatCallMetadata(details: CallDetails, clientNamespace: string
       throw new TypeError(`metadata ${lower} is reserved and cannot be set`)
     merged.set(lower, value)
   }
-  if (chosen !== undefined) merged.set(NAMESPACE, chosen)
+  if (effectiveNamespace !== undefined) merged.set(NAMESPACE, effectiveNamespace)
   const inherited = context === undefined ? [] : toInherited(context)
   const fields: string[] = []
   for (let i = 0; i < inherited.length; i += 2)

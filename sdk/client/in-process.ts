@@ -1,5 +1,5 @@
 import { GatewayError } from '../../core/errors.ts'
-import { WrittenJson } from '../../core/request/json/written-json.ts'
+import { RawJson } from '../../core/request/json/written-json.ts'
 import {
   type CallReceiver,
   type CancelReason,
@@ -63,7 +63,7 @@ export class InProcessCaller implements Caller {
   /** Rejects new calls and fails the calls in flight. */
   readonly close = (): void => {
     this.#denied = 'connect'
-    for (const call of [...this.#calls]) call.lose('the service has stopped')
+    for (const call of [...this.#calls]) call.disconnect('the service has stopped')
   }
 }
 
@@ -73,9 +73,9 @@ export class InProcessCaller implements Caller {
  * @throws {TypeError} if JSON cannot represent it.
  */
 export function toLocalValue(value: unknown): unknown {
-  if (value instanceof WrittenJson) return value
+  if (value instanceof RawJson) return value
   const copied = cloneJson(value)
-  return copied === NOT_CLONEABLE ? new WrittenJson(json.encode(value) as string) : copied
+  return copied === NOT_CLONEABLE ? new RawJson(json.encode(value) as string) : copied
 }
 
 /** Schedules a microtask at half the cost of `queueMicrotask`. */
@@ -188,7 +188,7 @@ class LocalCall implements ServableCall {
       if (!this.isSettled) this.receiver.onCredit()
     })
     const received = this.#toReceived(body)
-    if (!this.#down.take(this.#costOf(received))) return false
+    if (!this.#down.take(this.#frameCost(received))) return false
     this.#call.answering = true
     this.#call.onData(received)
     return true
@@ -209,7 +209,7 @@ class LocalCall implements ServableCall {
     if (this.#isEnded || !this.more) throw new Error('endData was already called')
     this.#up ??= new Credit(() => this.#resume())
     const received = this.#toReceived(body)
-    if (!this.#dispatched || !this.#up.take(this.#costOf(received))) {
+    if (!this.#dispatched || !this.#up.take(this.#frameCost(received))) {
       this.#call.isBlocked = true
       return false
     }
@@ -241,7 +241,7 @@ class LocalCall implements ServableCall {
   }
 
   /** Fails the call because the service was closed. */
-  lose(detail: string): void {
+  disconnect(detail: string): void {
     if (this.cancel('closed')) this.#call.onLost('closed', detail)
   }
 
@@ -260,7 +260,7 @@ class LocalCall implements ServableCall {
   }
 
   /** Flow-control cost of a body. */
-  #costOf(body: Uint8Array): number {
+  #frameCost(body: Uint8Array): number {
     return this.#isLocal ? VALUE_COST : frameCost(body.length)
   }
 

@@ -38,8 +38,8 @@ export interface TargetsOptions {
   readonly tokens?: () => TokenSource | undefined
 }
 
-const ELSEWHERE_MAX = 1000
-const ELSEWHERE_MS = 5000
+const GENERAL_CACHE_MAX = 1000
+const GENERAL_CACHE_MS = 5000
 /** Maximum number of addresses with open connections. */
 const ADDRESSES_MAX = 100
 /** Maximum connections per node over the HTTP transport, and maximum calls waiting for one. */
@@ -49,7 +49,7 @@ const WAITING_MAX = 10_000
 const KEEP_ALIVE_MS = 4000
 const CONNECT_TIMEOUT_MS = 5000
 /** No timeout, because calls have their own deadlines. */
-const NEVER_MS = 2 ** 31 - 1
+const NO_TIMEOUT_MS = 2 ** 31 - 1
 
 /** Services select nodes and retries by the same metadata as gateways. */
 const UPSTREAM: UpstreamOptions = { createPool, onSettings: readSettings }
@@ -59,14 +59,14 @@ const SCHEME = /^(mxs?|https?):\/\//
 export class ClientTargets {
   readonly #options: TargetsOptions
   #opened: OpenedRegistry | undefined = undefined
-  #directory: ServiceCache | undefined = undefined
+  #serviceCache: ServiceCache | undefined = undefined
   /** Address of the registry for the `mx` domain if it differs; else empty. */
-  readonly #generalText: string
-  /** Registry and service cache of `#generalText`. */
-  #general: { readonly opened: OpenedRegistry; readonly directory: ServiceCache } | undefined =
+  readonly #generalAddress: string
+  /** Registry and service cache of `#generalAddress`. */
+  #general: { readonly opened: OpenedRegistry; readonly serviceCache: ServiceCache } | undefined =
     undefined
   /** Services found in the `mx` domain, with the time at which the result expires (`performance.now()`). */
-  readonly #elsewhere = new Map<string, number>()
+  readonly #generalUntilMs = new Map<string, number>()
   /** Ordered by last use, the least recently used first. */
   readonly #addresses = new Map<string, Upstream>()
   #closed = false
@@ -76,7 +76,7 @@ export class ClientTargets {
     this.#options = options
     const { registry, domain = DEFAULT_NAMESPACE } = options
     const hasOther = domain !== DEFAULT_NAMESPACE && typeof registry === 'string'
-    this.#generalText = hasOther && supportsDomains(registry) ? registry : ''
+    this.#generalAddress = hasOther && supportsDomains(registry) ? registry : ''
     if (options.address !== undefined) this.#openAddress(options.address)
   }
 
@@ -113,9 +113,9 @@ export class ClientTargets {
     if (isAllowed(this.#options.address) || isAllowed(proxy)) return true
     const registry = proxy === undefined ? this.#openRegistry() : undefined
     if (registry === undefined) return false
-    const at = parseHostPort(address.replace(SCHEME, ''))
+    const target = parseHostPort(address.replace(SCHEME, ''))
     const isNode = (match: Upstream | undefined): boolean =>
-      match?.nodes.some(({ host, port }) => host === at?.host && port === at.port) === true
+      match?.nodes.some(({ host, port }) => host === target?.host && port === target.port) === true
     const result = this.#search(service, registry)
     return result instanceof Promise ? result.then(isNode, () => false) : isNode(result)
   }
@@ -123,8 +123,8 @@ export class ClientTargets {
   /** Closes the connections when the calls in flight have ended. */
   close(): void {
     this.#closed = true
-    this.#directory?.close()
-    this.#general?.directory.close()
+    this.#serviceCache?.close()
+    this.#general?.serviceCache.close()
     // Closes in the background.
     for (const opened of [this.#opened, this.#general?.opened]) opened?.close().catch(() => {})
     for (const upstream of this.#addresses.values()) upstream.close()
@@ -139,26 +139,26 @@ export class ClientTargets {
   }
 
   #search(service: string, registry: Registry): Maybe<Upstream | undefined> {
-    this.#directory ??= new ServiceCache(registry, { upstream: () => UPSTREAM })
-    if (this.#generalText === '') return this.#directory.find(service)
-    const untilMs = this.#elsewhere.get(service)
+    this.#serviceCache ??= new ServiceCache(registry, { upstream: () => UPSTREAM })
+    if (this.#generalAddress === '') return this.#serviceCache.find(service)
+    const untilMs = this.#generalUntilMs.get(service)
     if (untilMs !== undefined && performance.now() < untilMs) return this.#findGeneral(service)
-    const result = this.#directory.find(service)
+    const result = this.#serviceCache.find(service)
     if (!(result instanceof Promise)) return result ?? this.#searchGeneral(service)
     return result.then((namespaced) => namespaced ?? this.#searchGeneral(service))
   }
 
   #searchGeneral(service: string): Maybe<Upstream | undefined> {
-    if (this.#elsewhere.size >= ELSEWHERE_MAX) this.#elsewhere.clear()
-    this.#elsewhere.set(service, performance.now() + ELSEWHERE_MS)
+    if (this.#generalUntilMs.size >= GENERAL_CACHE_MAX) this.#generalUntilMs.clear()
+    this.#generalUntilMs.set(service, performance.now() + GENERAL_CACHE_MS)
     return this.#findGeneral(service)
   }
 
   #findGeneral(service: string): Maybe<Upstream | undefined> {
     // The client was closed during the lookup.
     if (this.#closed) return undefined
-    this.#general ??= createGeneral(this.#generalText, this.#options)
-    return this.#general.directory.find(service)
+    this.#general ??= createGeneral(this.#generalAddress, this.#options)
+    return this.#general.serviceCache.find(service)
   }
 
   #findLocal(name: string, registry: Registry | undefined): LocalService | undefined {
@@ -184,7 +184,7 @@ export class ClientTargets {
 
 function createGeneral(text: string, { tokens }: TargetsOptions) {
   const opened = openRegistry(text, { tokens: tokens?.() })
-  return { opened, directory: new ServiceCache(opened.registry, { upstream: () => UPSTREAM }) }
+  return { opened, serviceCache: new ServiceCache(opened.registry, { upstream: () => UPSTREAM }) }
 }
 
 function withScheme(address: string): string {
@@ -195,16 +195,16 @@ function withScheme(address: string): string {
 export function createFixed(text: string): Upstream {
   const protocol = SCHEME.exec(text)?.[1]
   const address = protocol === undefined ? text : text.slice(protocol.length + 3)
-  let wrong: string | undefined
+  let invalidReason: string | undefined
   const upstream = new Upstream(text, {
     createPool,
     onSkip: (_node, reason) => {
-      wrong = reason
+      invalidReason = reason
     },
   })
   const node = { id: text, address, metadata: { protocol: protocol ?? 'mx' } }
   upstream.update([{ name: text, version: '', metadata: {}, endpoints: [], nodes: [node] }])
-  if (wrong !== undefined) throw new TypeError(wrong)
+  if (invalidReason !== undefined) throw new TypeError(invalidReason)
   return upstream
 }
 
@@ -242,7 +242,7 @@ function createPool({ host, port, secure, pipeline, lookup }: PoolAddress): Pool
     secure,
     lookup,
     pipeline,
-    timeouts: { connectMs: CONNECT_TIMEOUT_MS, replyMs: NEVER_MS, idleMs: NEVER_MS },
+    timeouts: { connectMs: CONNECT_TIMEOUT_MS, replyMs: NO_TIMEOUT_MS, idleMs: NO_TIMEOUT_MS },
     keepAliveMs: KEEP_ALIVE_MS,
     maxConnections: CONNECTIONS_MAX,
     maxWaiting: WAITING_MAX,

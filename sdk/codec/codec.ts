@@ -1,6 +1,6 @@
 import { formatInt64Json } from '../../core/request/json/int64.ts'
 import { parseJson, type RestoreNumbers } from '../../core/request/json/json.ts'
-import { WrittenJson } from '../../core/request/json/written-json.ts'
+import { RawJson } from '../../core/request/json/written-json.ts'
 import { badRequest } from '../errors.ts'
 import type { MessageCodec } from '../schema/schema.ts'
 
@@ -33,7 +33,7 @@ export const json: Codec = {
     body.length === 0 ? {} : parseJson(body, 'request body', id, restore),
   encode(value) {
     if (value === undefined) return EMPTY
-    if (value instanceof WrittenJson) return value.text
+    if (value instanceof RawJson) return value.text
     try {
       const text = JSON.stringify(value)
       if (text === undefined || text === 'null' || text === EMPTY) rejectEmpty(value)
@@ -70,8 +70,8 @@ export function createProtobufCodec(message: MessageCodec): Codec {
       try {
         return message.decode(typeof body === 'string' ? Buffer.from(body) : body)
       } catch (cause) {
-        const why = cause instanceof Error ? `: ${cause.message.slice(0, 100)}` : ''
-        throw badRequest(id, `request body must be the protobuf message${why}`, { cause })
+        const reason = cause instanceof Error ? `: ${cause.message.slice(0, 100)}` : ''
+        throw badRequest(id, `request body must be the protobuf message${reason}`, { cause })
       }
     },
     encode: (value) => message.encode(value ?? {}),

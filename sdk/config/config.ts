@@ -139,7 +139,7 @@ function toSource(path: string, { value, exists }: WireReading): ConfigSource {
 /** Converts a read error. An unknown namespace is treated as empty. */
 function toFailure(path: string, thrown: unknown): ConfigSource {
   const error = thrown instanceof Error ? thrown : new Error(String(thrown), { cause: thrown })
-  const isNothing =
+  const isUnset =
     'code' in error && error.code === NOT_FOUND && 'id' in error && error.id === 'config.Config.Get'
-  return isNothing ? { path } : { path, error }
+  return isUnset ? { path } : { path, error }
 }

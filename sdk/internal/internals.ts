@@ -8,7 +8,7 @@ export interface BrokerAccess {
   /** The configured broker, opened on first use; undefined if the service uses the platform's. */
   readonly find: () => CheckedBroker | undefined
   /** Registers a function to run when the service closes. */
-  readonly closeToo: (close: () => Promise<void>) => void
+  readonly onClose: (close: () => Promise<void>) => void
 }
 
 /** Parts of a service or client that the modules of this package share, hidden from its public interface. */

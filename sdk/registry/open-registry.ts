@@ -211,7 +211,7 @@ function createShared(source: Source, domain: string): Shared {
   const find = (): TokenSource | undefined => all.find(({ isGuess }) => isGuess !== true) ?? all[0]
   const tokens: TokenSource = {
     current: () => find()?.current(),
-    leftMs: () => find()?.leftMs() ?? Number.POSITIVE_INFINITY,
+    remainingMs: () => find()?.remainingMs() ?? Number.POSITIVE_INFINITY,
     ready: () => find()?.ready(),
     isRejected: (token) => find()?.isRejected(token) ?? false,
   }

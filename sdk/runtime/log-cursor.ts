@@ -22,24 +22,24 @@ export function createLogPosition(first: LogRange): LogPosition {
   /** Lines seen per millisecond within the newest second, where the next request starts. */
   const counts = new Map<number, number>()
   /** Lines to skip in the next stream. */
-  const toSkip = new Map<number, number>()
+  const remainingDuplicates = new Map<number, number>()
 
   return {
     toRequest() {
-      toSkip.clear()
-      for (const [ms, lines] of counts) toSkip.set(ms, lines)
+      remainingDuplicates.clear()
+      for (const [ms, lines] of counts) remainingDuplicates.set(ms, lines)
       return lastMs === 0 ? first : { count: 0, since: toSecond(lastMs) }
     },
 
     isNew({ timestamp }) {
-      const skipCount = toSkip.get(timestamp)
+      const skipCount = remainingDuplicates.get(timestamp)
       if (skipCount !== undefined) {
-        if (skipCount > 1) toSkip.set(timestamp, skipCount - 1)
-        else toSkip.delete(timestamp)
+        if (skipCount > 1) remainingDuplicates.set(timestamp, skipCount - 1)
+        else remainingDuplicates.delete(timestamp)
         return false
       }
       // Skips earlier lines of the second in which the stream started.
-      if (toSkip.size > 0 && timestamp < firstMs) return false
+      if (remainingDuplicates.size > 0 && timestamp < firstMs) return false
       firstMs = Math.min(firstMs, timestamp)
       if (toSecond(timestamp) > toSecond(lastMs)) counts.clear()
       lastMs = Math.max(lastMs, timestamp)

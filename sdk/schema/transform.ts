@@ -192,7 +192,7 @@ function compileUnion(
   const parts = schema.anyOf ?? schema.oneOf
   if (parts === undefined) return undefined
   const options = parts.map((part) => ({
-    isPossible: compileGuard(part, definitions),
+    mayMatch: compileGuard(part, definitions),
     fits: compileCheck(part, definitions),
     transform: compile(part, mode, definitions),
   }))
@@ -200,8 +200,8 @@ function compileUnion(
   const isChecked = mode === 'decode'
   const copiesChanges = mode === 'encode'
   return (value) => {
-    for (const { isPossible, fits, transform } of options) {
-      if (!isPossible(value)) continue
+    for (const { mayMatch, fits, transform } of options) {
+      if (!mayMatch(value)) continue
       if (transform === undefined || isChecked) {
         if (fits(value)) return transform === undefined ? value : transform(value)
         continue

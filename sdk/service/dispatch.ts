@@ -131,7 +131,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const ending = `.${service}`
   /** Last valid longer name, which gateways usually repeat. */
   let longer = service
-  const isOwnName = (name: string): boolean => {
+  const isLocalName = (name: string): boolean => {
     if (name === service || name === longer) return true
     if (!name.endsWith(ending) || !isServiceName(name)) return false
     longer = name
@@ -144,9 +144,9 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   ): ServedEndpoint | undefined => {
     requests++
     const endpoint = table.get(call.endpoint)
-    const isOwnService = isOwnName(call.service)
-    if (endpoint === undefined || !isOwnService) {
-      deny(call, toNotFound(isOwnService ? call.service : service, call, isOwnService))
+    const isLocalService = isLocalName(call.service)
+    if (endpoint === undefined || !isLocalService) {
+      deny(call, toNotFound(isLocalService ? call.service : service, call, isLocalService))
       return undefined
     }
     // Metadata of calls within the process was created by `formatMetadata` and is valid.
@@ -217,14 +217,14 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
 function toNotFound(
   id: string,
   { service, endpoint }: { readonly service: string; readonly endpoint: string },
-  isOwn: boolean,
+  isServed: boolean,
 ): GatewayError {
-  const detail = isOwn
-    ? `endpoint not found: ${service}.${cut(endpoint)}`
-    : `service not found: ${cut(service)}`
+  const detail = isServed
+    ? `endpoint not found: ${service}.${truncate(endpoint)}`
+    : `service not found: ${truncate(service)}`
   return new GatewayError(id, 404, detail)
 }
 
-function cut(name: string): string {
+function truncate(name: string): string {
   return name.length > 253 ? `${name.slice(0, 253)}...` : name
 }

@@ -52,7 +52,7 @@ export interface ServicePort {
 
 /** Time in milliseconds for sending the last responses. */
 const LINGER_MS = 1000
-const LOOK_MS = 10
+const POLL_MS = 10
 
 /**
  * Opens a port for calls.
@@ -130,7 +130,7 @@ export async function openServicePort(options: ServicePortOptions): Promise<Serv
       await gateway.idle()
       const untilMs = performance.now() + LINGER_MS
       while (listener.connections > 0 && performance.now() < untilMs)
-        await new Promise((resolve) => setTimeout(resolve, LOOK_MS))
+        await new Promise((resolve) => setTimeout(resolve, POLL_MS))
     },
     async close() {
       for (const connection of [...connections]) connection.close()

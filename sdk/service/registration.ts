@@ -39,7 +39,7 @@ const NONE: Registration = { drain: async () => {}, end: async () => {} }
 /** Number of attempts for the first registration. */
 const ATTEMPTS = 3
 /** Milliseconds for deregistering after a failed start. */
-const UNDO_MS = 1000
+const DEREGISTER_TIMEOUT_MS = 1000
 /** Delay of the first retry in milliseconds; doubles with each retry. */
 const PAUSE_MS = 200
 
@@ -57,9 +57,9 @@ export async function register(options: RegistrationOptions): Promise<Registrati
   if (registry.register === undefined) return NONE
   let ended = false
   /** True if the node is or will be deregistered, so that a late response must not restore it. */
-  let isLeaving = false
+  let isDeregistering = false
   /** True if the registry does not accept registrations. */
-  let isUnneeded = false
+  let isUnsupported = false
   const backOff = createBackOff({ minMs: PAUSE_MS, maxMs: retryMs })
   let isKnown = false
   let timer: NodeJS.Timeout | undefined
@@ -80,20 +80,20 @@ export async function register(options: RegistrationOptions): Promise<Registrati
     },
   })
   const put = (service: ServiceEntry): Maybe<void> => registry.register!(service, { ttlSeconds })
-  const leave = (): Maybe<void> => {
-    isLeaving = true
+  const deregisterNode = (): Maybe<void> => {
+    isDeregistering = true
     return registry.deregister?.(entry)
   }
-  const sign = (): Promise<void> => {
+  const sendRegistration = (): Promise<void> => {
     const request = new Promise<void>((resolve) => resolve(put(entry)))
     // After a timeout, the request may still succeed.
-    request.then(() => (isLeaving ? leave() : undefined)).catch(() => {})
+    request.then(() => (isDeregistering ? deregisterNode() : undefined)).catch(() => {})
     return withTimeout(request, requestTimeoutMs)
   }
   /** Reports an attempt and schedules the next one. */
-  const follow = (error?: Error): void => {
+  const onResult = (error?: Error): void => {
     if (error !== undefined && isNotImplemented(error)) {
-      isUnneeded = true
+      isUnsupported = true
       log.info({ registry: registry.name }, 'the registry needs no registration')
       return
     }
@@ -107,36 +107,36 @@ export async function register(options: RegistrationOptions): Promise<Registrati
   const schedule = (ms: number): void => {
     timer = setTimeout(() => {
       requestedMs = nowMs()
-      pending = sign().then(
-        () => follow(),
-        (error) => follow(toError(error)),
+      pending = sendRegistration().then(
+        () => onResult(),
+        (error) => onResult(toError(error)),
       )
     }, ms).unref()
   }
 
   const startMs = performance.now()
   for (let attempt = 1; ; attempt++) {
-    const error = await sign().then(() => undefined, toError)
+    const error = await sendRegistration().then(() => undefined, toError)
     const pauseMs = PAUSE_MS * attempt
-    const isLate = performance.now() - startMs + pauseMs > requestTimeoutMs
+    const isOutOfTime = performance.now() - startMs + pauseMs > requestTimeoutMs
     if (error !== undefined && isPermanent(error)) {
       await withTimeout(
-        new Promise<void>((resolve) => resolve(leave())),
-        Math.min(requestTimeoutMs, UNDO_MS),
+        new Promise<void>((resolve) => resolve(deregisterNode())),
+        Math.min(requestTimeoutMs, DEREGISTER_TIMEOUT_MS),
       ).catch(() => {})
       const problem = `cannot register ${entry.name} (${registry.name})`
       throw new Error(`${problem}: ${error.message}`, { cause: error })
     }
-    if (error === undefined || isNotImplemented(error) || attempt === ATTEMPTS || isLate) {
-      follow(error)
+    if (error === undefined || isNotImplemented(error) || attempt === ATTEMPTS || isOutOfTime) {
+      onResult(error)
       break
     }
     await new Promise((resolve) => setTimeout(resolve, toJittered(pauseMs, 0.2)))
   }
 
-  let leftMs = requestTimeoutMs
+  let remainingMs = requestTimeoutMs
   /** Sends a final request. Requests that time out are still sent. */
-  const sendLast = async (action: string, send: () => Maybe<void>): Promise<void> => {
+  const sendFinal = async (action: string, send: () => Maybe<void>): Promise<void> => {
     const startMs = performance.now()
     ended = true
     clearTimeout(timer)
@@ -144,20 +144,21 @@ export async function register(options: RegistrationOptions): Promise<Registrati
       // Otherwise a pending heartbeat would restore the node.
       await pending
       const spentMs = performance.now() - startMs
-      await withTimeout(Promise.resolve(send()), Math.max(1, Math.round(leftMs - spentMs)))
+      await withTimeout(Promise.resolve(send()), Math.max(1, Math.round(remainingMs - spentMs)))
     } catch (error) {
       const details = { reason: toError(error).message, registry: registry.name }
       // A registry that is shutting down drops its nodes anyway.
       log[isStopping(error) ? 'info' : 'warn'](details, `could not ${action}`)
     }
-    leftMs -= performance.now() - startMs
+    remainingMs -= performance.now() - startMs
   }
   return {
     async drain() {
-      if (!ended && !isUnneeded) await sendLast('mark as draining', () => put(toDraining(entry)))
+      if (!ended && !isUnsupported)
+        await sendFinal('mark as draining', () => put(toDraining(entry)))
     },
     async end() {
-      if (!isUnneeded) await sendLast('deregister', leave)
+      if (!isUnsupported) await sendFinal('deregister', deregisterNode)
     },
   }
 }

@@ -3,7 +3,7 @@
 import type { Span } from '../../core/contracts/tracer.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { PluginLog } from '../../core/plugin/define.ts'
-import { WrittenJson } from '../../core/request/json/written-json.ts'
+import { RawJson } from '../../core/request/json/written-json.ts'
 import type { CallReceiver, CancelReason } from '../../core/rpc/call.ts'
 import { findMetadata } from '../../core/rpc/metadata.ts'
 import { PAYLOAD_MAX_BYTES } from '../../core/rpc/ws/frames.ts'
@@ -296,7 +296,7 @@ export class ServedCall implements CallReceiver, CallScope {
   }
 
   #decode(body: unknown): unknown {
-    if (body instanceof WrittenJson) return this.#endpoint.decode(body.text, false, this.service)
+    if (body instanceof RawJson) return this.#endpoint.decode(body.text, false, this.service)
     if (this.#isLocal) return this.#endpoint.admit(body === undefined ? {} : body, this.service)
     return this.#endpoint.decode(body as string | Uint8Array, this.#isProtobuf, this.service)
   }

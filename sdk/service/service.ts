@@ -308,9 +308,9 @@ export class Service<H extends object = Record<never, never>> {
         const { name, version } = this
         const metadata = this.#options.metadata ?? {}
         const endpoints = this.#dispatcher.describe()
-        const where = { address, server, registry: registry.name, broker: this.#broker.name() }
+        const details = { address, server, registry: registry.name, broker: this.#broker.name() }
         const instance = process.env['MX_INSTANCE'] ?? ''
-        const entry = toServiceEntry({ name, version, metadata, endpoints, ...where, instance })
+        const entry = toServiceEntry({ name, version, metadata, endpoints, ...details, instance })
         this.#unlistNode = addLocalNode(entry.nodes[0]!.id, this.#nodeCaller)
         this.#registration = await register({ registry, entry, log })
         this.#unlist = addLocalService(registry, this.#local)
@@ -372,7 +372,7 @@ export class Service<H extends object = Record<never, never>> {
   async #openAuthorizer(): Promise<void> {
     if (this.#options.authorizer !== undefined) return
     const credentials = this.#findCredentials()
-    if (credentials?.isGuess !== false)
+    if (credentials?.isImplicit !== false)
       return this.log.debug({}, 'no account configured, callers are not authorized here')
     const { createDeferredAuthorizer } = await import('../../core/auth/open-authorizer.ts')
     const { createAuthSource } = await import('../auth/auth-source.ts')

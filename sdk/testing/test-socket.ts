@@ -9,7 +9,7 @@ export class TestSocket extends AcceptedSocket {
   /** Number of bytes the client has not read. More than 1 MiB simulates a slow client. */
   override bufferedBytes = 0
   /** True while reading from the client is paused. */
-  held = false
+  isPaused = false
   /** Close frame sent to the client; code 1006 if the connection was closed without one. */
   ended: { readonly code: number; readonly reason: string } | undefined = undefined
 
@@ -23,14 +23,14 @@ export class TestSocket extends AcceptedSocket {
     this.receive(Buffer.from(data as Uint8Array), typeof data !== 'string')
   }
 
-  /** Simulates the client: reads the buffered messages. @param left number of bytes left unread. */
-  drain(left = 0): void {
-    this.bufferedBytes = left
+  /** Simulates the client: reads the buffered messages. @param remainingBytes number of bytes left unread. */
+  drain(remainingBytes = 0): void {
+    this.bufferedBytes = remainingBytes
     this.drained()
   }
 
   /** Simulates the client: disconnects. @param code close code; 1006 for no close frame. */
-  leave(code = 1006, reason = ''): void {
+  disconnect(code = 1006, reason = ''): void {
     this.closed(code, reason, code === 1006)
   }
 
@@ -48,15 +48,15 @@ export class TestSocket extends AcceptedSocket {
     this.ended = { code, reason }
   }
 
-  protected override cut(): void {
+  protected override closeConnection(): void {
     this.ended = { code: 1006, reason: '' }
   }
 
   protected override pauseRead(): void {
-    this.held = true
+    this.isPaused = true
   }
 
   protected override resumeRead(): void {
-    this.held = false
+    this.isPaused = false
   }
 }

@@ -25,9 +25,9 @@ export async function openTracer(
   service: TracedService,
   log: PluginLog,
 ): Promise<OpenedTracer | undefined> {
-  const { isOn, problems } = readOtlpVariables()
+  const { isEnabled, problems } = readOtlpVariables()
   for (const problem of problems) logProblem(log, problem)
-  if (!isOn) return undefined
+  if (!isEnabled) return undefined
   const shared = sending ?? { tracing: load(log), users: 0 }
   sending = shared
   shared.users++

@@ -240,7 +240,7 @@ export function createAuthEndpoints(options: AuthEndpointsOptions): Endpoints {
       stream: 'server',
       handle: (_, ctx) =>
         watchers.open(ctx, idOf(ctx), (signal) =>
-          streamTokenState({ keys, revoked, signal, isFor: toFilter(ctx.account) }),
+          streamTokenState({ keys, revoked, signal, isVisible: toFilter(ctx.account) }),
         ),
     }),
   }

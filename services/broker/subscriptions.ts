@@ -44,7 +44,7 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
   const slots = new SharedPlaces(maxSubscribers, 'subscribers')
   let closed = false
 
-  async function leave(stop: Unsubscribe): Promise<void> {
+  async function unsubscribeQuietly(stop: Unsubscribe): Promise<void> {
     try {
       await stop()
     } catch {
@@ -60,13 +60,13 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
       const feed: MessageFeed = createMessageFeed(() => {
         feeds.delete(feed)
         releaseSlot()
-        if (stop !== undefined) void leave(stop)
+        if (stop !== undefined) void unsubscribeQuietly(stop)
       })
       feeds.add(feed)
       const begin = (unsubscribe: Unsubscribe): void => {
         stop = unsubscribe
         if (feeds.has(feed)) onStart()
-        else void leave(stop)
+        else void unsubscribeQuietly(stop)
       }
       const handle = (message: Message) => (fits(message, topic) ? feed.take(message) : undefined)
       const subscribe = async () => broker.subscribe(topic, handle, { ...choice, onEnd: feed.fail })

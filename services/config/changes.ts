@@ -106,7 +106,7 @@ export function createChanges(options: ChangesOptions): Changes {
     if (writes.length > 0) {
       const headVersion = await tryCommit(writes)
       if (headVersion === undefined) return false
-      snapshots.remember(namespace, { ...draft.now(), headVersion }, draft.bytes())
+      snapshots.put(namespace, { ...draft.now(), headVersion }, draft.bytes())
     }
     for (const settle of settles) settle()
     return true

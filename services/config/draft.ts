@@ -70,7 +70,7 @@ export interface DraftOptions {
 }
 
 /** A previous version. */
-interface Past {
+interface PastVersion {
   readonly entry: VersionEntry
   /** Patch that restores it from the next version, unless the patch is already stored. */
   readonly patch?: Patch
@@ -80,7 +80,7 @@ export function createDraft(before: Snapshot, options: DraftOptions): Draft {
   const { store, namespace, secretKey, nowMs, maxVersions } = options
   const table = toTable(namespace)
   const stored: Head = before.head ?? { versions: [] }
-  let past: readonly Past[] = stored.versions.slice(0, -1).map((entry) => ({ entry }))
+  let past: readonly PastVersion[] = stored.versions.slice(0, -1).map((entry) => ({ entry }))
   let last = stored.versions.at(-1)
   let { keyId } = stored
   let { tree } = before
@@ -91,13 +91,16 @@ export function createDraft(before: Snapshot, options: DraftOptions): Draft {
     versions: [...past.map(({ entry }) => entry), ...(last === undefined ? [] : [last])],
   })
 
-  const read = async ({ entry, patch }: Past): Promise<Patch | undefined> =>
+  const read = async ({ entry, patch }: PastVersion): Promise<Patch | undefined> =>
     patch ?? (await readPatch(store, namespace, entry))
 
   /**
    * Returns a previous version with its patch, or undefined if the patch is too large to be stored.
    */
-  function toPast({ keyId: _, ...entry }: VersionEntry, patch: Patch): Past | undefined {
+  function toPastVersion(
+    { keyId: _, ...entry }: VersionEntry,
+    patch: Patch,
+  ): PastVersion | undefined {
     return sizeOfTree(patch) > store.maxValueBytes
       ? undefined
       : { entry: { ...entry, ...toKeyId(patch) }, patch }
@@ -108,16 +111,16 @@ export function createDraft(before: Snapshot, options: DraftOptions): Draft {
    * dropped.
    */
   async function toSealed(
-    all: readonly Past[],
+    all: readonly PastVersion[],
     paths: readonly (readonly string[])[],
     id: string,
-  ): Promise<Past[]> {
+  ): Promise<PastVersion[]> {
     const sealer = createSealer({ namespace, secretKey, keyId, id })
-    const sealed: Past[] = []
+    const sealed: PastVersion[] = []
     for (const each of all.toReversed()) {
       const patch = await read(each)
       const next = patch && sealPatch(patch, paths, sealer)
-      const retained = next === undefined || next === patch ? each : toPast(each.entry, next)
+      const retained = next === undefined || next === patch ? each : toPastVersion(each.entry, next)
       if (retained === undefined) break
       sealed.unshift(retained)
     }
@@ -128,7 +131,7 @@ export function createDraft(before: Snapshot, options: DraftOptions): Draft {
    * Returns the write of the key note with the first secret of a namespace, which conflicts with a
    * concurrent key rotation.
    */
-  async function noteKey(currentKeyId: string, id: string): Promise<StoreWrite> {
+  async function toKeyNoteWrite(currentKeyId: string, id: string): Promise<StoreWrite> {
     const record = await store.read(KEY_NOTE.table, KEY_NOTE.key)
     const previous =
       record === undefined ? { keyId: currentKeyId, untidy: false } : parseKeyNote(record)
@@ -174,14 +177,16 @@ export function createDraft(before: Snapshot, options: DraftOptions): Draft {
           413,
           `the configuration of ${namespace} exceeds the limit of ${store.maxValueBytes} bytes, got ${bytes}`,
         )
-      const undone = last && toPast(last, toPatch(next, tree))
+      const replaced = last && toPastVersion(last, toPatch(next, tree))
       // Previous versions and the new one may together be at most `maxVersions`.
       const excess = Math.max(0, past.length + 2 - maxVersions)
-      let all = undone === undefined ? [] : [...past, undone].slice(excess)
+      let all = replaced === undefined ? [] : [...past, replaced].slice(excess)
       if (newlySecret.length > 0) {
         const currentKeyId = secretKey?.id
         const first =
-          keyId === undefined && currentKeyId !== undefined ? await noteKey(currentKeyId, id) : note
+          keyId === undefined && currentKeyId !== undefined
+            ? await toKeyNoteWrite(currentKeyId, id)
+            : note
         all = await toSealed(all, newlySecret, id)
         note = first
         keyId ??= currentKeyId

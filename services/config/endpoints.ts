@@ -8,7 +8,7 @@ import type { Change, Changes } from './changes.ts'
 import {
   ConfigValueInput,
   ConfigValueView,
-  Getting,
+  GetOptionsSchema,
   Listing,
   MAX_PAGE,
   Namespace,
@@ -78,7 +78,7 @@ export function createEndpoints(options: EndpointsOptions): Endpoints {
   }
 
   /** Converts the node of a path to a message. */
-  function toReading(
+  function toConfigResult(
     { head, version, tree }: Snapshot,
     { namespace, path, secret, id }: RequestOf,
   ): Reading {
@@ -96,7 +96,7 @@ export function createEndpoints(options: EndpointsOptions): Endpoints {
     get: endpoint({
       readOnly: true,
       description: 'Reads a value or a subtree.',
-      request: Type.Object({ namespace: Namespace, path: Path, options: Getting }),
+      request: Type.Object({ namespace: Namespace, path: Path, options: GetOptionsSchema }),
       response: ReadingMessage,
       async handle({ namespace: requested, path, options: { secret, version } }, ctx) {
         const namespace = readableOf(requested, path, ctx)
@@ -107,7 +107,7 @@ export function createEndpoints(options: EndpointsOptions): Endpoints {
             : await snapshots.readVersion(namespace, version, id)
         if (snapshot.version === 0)
           throw notFound(id, `not found: ${namespace} has no configuration`)
-        return toReading(snapshot, { namespace, path, secret, id })
+        return toConfigResult(snapshot, { namespace, path, secret, id })
       },
     }),
 
@@ -238,7 +238,7 @@ export function createEndpoints(options: EndpointsOptions): Endpoints {
         const namespace = readableOf(requested, path, ctx)
         const id = idOf(ctx)
         for await (const snapshot of watches.open({ namespace, path }, id, () => ctx.start()))
-          yield toReading(snapshot, { namespace, path, secret, id })
+          yield toConfigResult(snapshot, { namespace, path, secret, id })
       },
     }),
   }

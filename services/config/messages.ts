@@ -49,7 +49,7 @@ export const Path: TUnsafe<string> = Type.Unsafe(
   Type.Refine(text('Names joined by dots; empty: the whole tree.'), isPath, () => PATH_RULE),
 )
 
-export const Getting: TUnsafe<GetOptions> = Type.Unsafe(
+export const GetOptionsSchema: TUnsafe<GetOptions> = Type.Unsafe(
   Type.Object(
     {
       secret: secret('Return secrets; otherwise they are `[secret]`.'),

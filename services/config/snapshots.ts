@@ -35,7 +35,7 @@ export interface Snapshots {
    */
   readonly readVersion: (namespace: string, version: number, id: string) => Promise<Snapshot>
   /** Caches a state that was written. */
-  readonly remember: (namespace: string, snapshot: Snapshot, bytes: number) => void
+  readonly put: (namespace: string, snapshot: Snapshot, bytes: number) => void
 }
 
 /** Maximum total size in bytes of the records whose trees are cached. */
@@ -56,7 +56,7 @@ const NOTHING: Snapshot = { headVersion: 0, head: undefined, version: 0, tree: E
 export function createSnapshots(store: Store): Snapshots {
   const cache = new LRUCache<string, Snapshot>({ maxSize: CACHE_BYTES })
 
-  const remember = (namespace: string, snapshot: Snapshot, bytes: number): void => {
+  const put = (namespace: string, snapshot: Snapshot, bytes: number): void => {
     cache.set(namespace, snapshot, { size: bytes + OVERHEAD_BYTES })
   }
 
@@ -76,7 +76,7 @@ export function createSnapshots(store: Store): Snapshots {
     if (text === undefined) throw incomplete(namespace)
     const tree = parseStored(Buffer.from(text).toString())
     const snapshot = { headVersion: record.version, head, version: entry.version, tree }
-    remember(namespace, snapshot, text.length)
+    put(namespace, snapshot, text.length)
     return snapshot
   }
 
@@ -100,7 +100,7 @@ export function createSnapshots(store: Store): Snapshots {
 
   return {
     read,
-    remember,
+    put,
 
     async readVersion(namespace, version, id) {
       for (let tries = 0; tries < MAX_TRIES; tries++) {

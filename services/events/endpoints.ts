@@ -32,7 +32,7 @@ import { GroupView, TopicView, toGroupMessage, toTopicMessage, withGroups } from
  */
 export function createStreamEndpoints(events: Events, checks: AccountChecks): Endpoints {
   const { namespaceOf, topicOf, writableTopicOf, publishedTopicOf, mustBeReadable } =
-    createPlaces(checks)
+    createTopicAccess(checks)
   const mustAdminister = (ctx: Context): void =>
     checks.mustBeAdmin(ctx, toNamespace(ctx, idOf(ctx)), idOf(ctx))
   return {
@@ -142,7 +142,7 @@ export function createStreamEndpoints(events: Events, checks: AccountChecks): En
 
 /** Endpoints of the `Store` handler for services of the namespace. */
 export function createStoreEndpoints(events: Events, checks: AccountChecks): Endpoints {
-  const { topicOf } = createPlaces(checks)
+  const { topicOf } = createTopicAccess(checks)
   return {
     read: endpoint({
       readOnly: true,
@@ -190,7 +190,7 @@ function idOf(ctx: Context): string {
 }
 
 /** Authorizes callers and returns the namespace or topic of a call. */
-function createPlaces({ mustBeService, mustBeAdmin }: AccountChecks) {
+function createTopicAccess({ mustBeService, mustBeAdmin }: AccountChecks) {
   /**
    * Only operators may read the audit log, because it contains addresses and failed logins of all
    * callers.

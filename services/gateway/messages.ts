@@ -324,17 +324,17 @@ export const Explanation: TUnsafe<Explained> = Type.Unsafe(
 
 export function toPointMessage(point: RequestPoint): PointMessage {
   const { timeMs, seconds, byClass, aborted, inFlight, bytesIn, bytesOut, p50Ms, p99Ms } = point
-  const of = (first: number): number => byClass[first] ?? 0
+  const countOf = (first: number): number => byClass[first] ?? 0
   return {
     time: timeMs,
     seconds: round(seconds),
     requests: byClass.reduce((sum, count) => sum + count, 0),
-    no_reply: of(0),
-    status_1xx: of(1),
-    status_2xx: of(2),
-    status_3xx: of(3),
-    status_4xx: of(4),
-    status_5xx: of(5),
+    no_reply: countOf(0),
+    status_1xx: countOf(1),
+    status_2xx: countOf(2),
+    status_3xx: countOf(3),
+    status_4xx: countOf(4),
+    status_5xx: countOf(5),
     aborted,
     in_flight: inFlight,
     bytes_in: bytesIn,

@@ -74,9 +74,9 @@ export function createAcceptedLinks(options: AcceptedLinksOptions): AcceptedLink
     if (old === undefined && byPeer.size >= MAX_PEERS)
       throw tooManyRequests(NETWORK, `limit of ${MAX_PEERS} linked servers reached`)
     links.openReverseLink(peer)
-    const onTooMuch = (): void =>
+    const onOverflow = (): void =>
       log.warn({ server: id }, 'too many services to advertise to a peer; some are omitted')
-    const advertiser = createRouteAdvertiser({ table, peer: id, onTooMuch })
+    const advertiser = createRouteAdvertiser({ table, peer: id, onTooMuch: onOverflow })
     byPeer.set(id, { link, advertiser: advertiser })
     // The previous link of a restarted server may not have ended yet.
     old?.link.end(conflict(NETWORK, `the server ${id} has opened another link`))

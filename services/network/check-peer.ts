@@ -36,7 +36,7 @@ export function createPeerCheck(
     if (address === undefined) return peer
     const { host, port } = address
     try {
-      const target = { host, port, from, what: 'server address', mayBeLocal: true, isTrusted }
+      const target = { host, port, from, label: 'server address', mayBeLocal: true, isTrusted }
       const resolved = await egress.resolvePeer(target, NETWORK)
       return resolved.length === 0 ? peer : { ...peer, resolved }
     } catch (error) {

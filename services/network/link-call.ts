@@ -30,8 +30,8 @@ export class ReadAllowance {
   /** Consumes bytes and returns the delay in milliseconds before the next read. */
   take(bytes: number): number {
     const nowMs = performance.now()
-    const earned = ((nowMs - this.#sinceMs) / 1000) * BYTES_PER_SECOND
-    this.#bytes = Math.min(this.#bytes + earned, MAX_ADVERTISED_BYTES) - bytes
+    const accrued = ((nowMs - this.#sinceMs) / 1000) * BYTES_PER_SECOND
+    this.#bytes = Math.min(this.#bytes + accrued, MAX_ADVERTISED_BYTES) - bytes
     this.#sinceMs = nowMs
     return Math.max(0, (-this.#bytes / BYTES_PER_SECOND) * 1000)
   }
@@ -64,7 +64,7 @@ export class LinkCall extends StreamCall {
   }
 
   /** Ends the link without notifying the receiver. */
-  leave(): void {
+  close(): void {
     if (this.#isSettled) return
     this.#isSettled = true
     this.cancel()

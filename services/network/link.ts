@@ -61,9 +61,9 @@ export interface Link {
   /** Resolves once no attempt is in flight. */
   readonly settled: () => Promise<void>
   /** Retries immediately if the link is waiting or asleep. */
-  readonly wake: () => void
+  readonly activate: () => void
   /** Ends an established link with this reason, as if the link had failed. */
-  readonly lose: (detail: string) => void
+  readonly disconnect: (detail: string) => void
   /** Closes the link. No callbacks are called afterwards. */
   readonly close: () => void
 }
@@ -79,7 +79,7 @@ const FIRST_PINGS = 3
  */
 export const SILENCE_MS = 1500
 /** Uptime after which the back-off is reset. */
-const GOOD_MS = 5000
+const STABLE_MS = 5000
 
 /** State of an attempt. */
 interface Attempt {
@@ -212,7 +212,7 @@ export function createLink({ address, admission, owner }: LinkOptions): Link {
     const { peer, linkedMs } = current
     const isRepeated = reason !== undefined
     drop()
-    if (linkedMs > 0 && performance.now() - linkedMs >= GOOD_MS) backOff.reset()
+    if (linkedMs > 0 && performance.now() - linkedMs >= STABLE_MS) backOff.reset()
     if (next === 'waiting') timer = setTimeout(begin, backOff.next()).unref()
     reason = error
     settle(next)
@@ -228,7 +228,7 @@ export function createLink({ address, admission, owner }: LinkOptions): Link {
     clearTimeout(timer)
     const current = attempt
     attempt = undefined
-    current?.call.leave()
+    current?.call.close()
     current?.channel.close()
   }
 
@@ -259,11 +259,11 @@ export function createLink({ address, admission, owner }: LinkOptions): Link {
       })
     },
 
-    wake() {
+    activate() {
       if (!closed && (state === 'waiting' || state === 'asleep')) begin()
     },
 
-    lose(detail) {
+    disconnect(detail) {
       if (state === 'linked') end(new GatewayError(NETWORK, 502, detail), 'waiting')
     },
 

@@ -63,11 +63,11 @@ interface Entry {
   /** Server for which the reverse link is opened; undefined for other links. */
   requestedBy: string | undefined
   peer: Introduction | undefined
-  way: Way | undefined
+  reverse: ReverseLink | undefined
 }
 
 /** Caller for a linked server. */
-interface Way {
+interface ReverseLink {
   readonly caller: Caller
   readonly receive: (updates: readonly RouteUpdate[]) => void
   readonly unlist: () => void
@@ -83,7 +83,8 @@ export function createLinks({ admission, network, log, onChange }: LinksOptions)
   const callers = new Set<string>()
 
   const find = ({ address }: Link): Entry => entries.get(toKey(address))!
-  const listLinked = (): Entry[] => [...entries.values()].filter(({ way }) => way !== undefined)
+  const listLinked = (): Entry[] =>
+    [...entries.values()].filter(({ reverse }) => reverse !== undefined)
   const notifyChange = (): void => onChange(listLinked().map(({ peer }) => peer!.id))
 
   const owner: LinkOwner = {
@@ -107,11 +108,11 @@ export function createLinks({ admission, network, log, onChange }: LinksOptions)
         traffic: entry.traffic,
         // The link may stay open for a moment, but calls are rerouted immediately.
         onDenied(detail) {
-          if (entry.way?.caller === caller) link.lose(detail)
+          if (entry.reverse?.caller === caller) link.disconnect(detail)
         },
       })
       const unlist = addLocalNode(node.id, caller)
-      entry.way = { caller, unlist, receive: createRouteReceiver(table, id) }
+      entry.reverse = { caller, unlist, receive: createRouteReceiver(table, id) }
       nodes.set(id, node)
       table.setPeer(id, link.roundTrip.cost)
       notifyChange()
@@ -119,12 +120,12 @@ export function createLinks({ admission, network, log, onChange }: LinksOptions)
     },
 
     onCost: (link, { id }) => table.setPeer(id, link.roundTrip.cost),
-    onUpdate: (link, _peer, updates) => find(link).way!.receive(updates),
+    onUpdate: (link, _peer, updates) => find(link).reverse!.receive(updates),
 
     onSettled(link, { reason, peer, wasLinked, hasFailedBefore: isRepeated }) {
       const entry = find(link)
       if (wasLinked) {
-        closeWay(entry, peer!.id)
+        closeReverse(entry, peer!.id)
         notifyChange()
       }
       if (peer !== undefined) release(peer.id)
@@ -146,16 +147,16 @@ export function createLinks({ admission, network, log, onChange }: LinksOptions)
   function release(id: string): void {
     linksByPeer.delete(id)
     for (const { link, peer } of entries.values())
-      if (link.state === 'asleep' && peer?.id === id) link.wake()
+      if (link.state === 'asleep' && peer?.id === id) link.activate()
   }
 
-  function closeWay(entry: Entry, id: string): void {
-    const { way } = entry
-    entry.way = undefined
+  function closeReverse(entry: Entry, id: string): void {
+    const { reverse } = entry
+    entry.reverse = undefined
     nodes.delete(id)
     table.removePeer(id)
-    way?.unlist()
-    way?.caller.drain()
+    reverse?.unlist()
+    reverse?.caller.drain()
   }
 
   function open(address: ServerAddress): Entry {
@@ -168,7 +169,7 @@ export function createLinks({ admission, network, log, onChange }: LinksOptions)
       isConfigured: false,
       requestedBy: undefined,
       peer: undefined,
-      way: undefined,
+      reverse: undefined,
     }
     entries.set(toKey(address), entry)
     return entry
@@ -183,7 +184,7 @@ export function createLinks({ admission, network, log, onChange }: LinksOptions)
     connect(address) {
       const entry = entries.get(toKey(address)) ?? open(address)
       entry.isConfigured = true
-      entry.link.wake()
+      entry.link.activate()
       return entry.link
     },
 
@@ -201,13 +202,13 @@ export function createLinks({ admission, network, log, onChange }: LinksOptions)
       }
       callers.add(peer.id)
       // The server is reachable, so waiting is unnecessary.
-      if (!linksByPeer.has(peer.id)) for (const { link } of knownPeers) link.wake()
+      if (!linksByPeer.has(peer.id)) for (const { link } of knownPeers) link.activate()
     },
 
     closeReverseLink(id) {
       callers.delete(id)
       for (const entry of [...entries.values()])
-        if (entry.way === undefined && !isNeeded(entry)) remove(entry)
+        if (entry.reverse === undefined && !isNeeded(entry)) remove(entry)
     },
 
     list: () => [...entries.values()].map(({ link, peer, traffic }) => ({ link, peer, traffic })),
@@ -215,7 +216,7 @@ export function createLinks({ admission, network, log, onChange }: LinksOptions)
     close() {
       for (const entry of [...entries.values()]) {
         remove(entry)
-        if (entry.way !== undefined) closeWay(entry, entry.peer!.id)
+        if (entry.reverse !== undefined) closeReverse(entry, entry.peer!.id)
       }
       linksByPeer.clear()
     },

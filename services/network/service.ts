@@ -98,7 +98,7 @@ export function createNetworkService(options: NetworkServiceOptions): NetworkSer
     metadata: { description: DESCRIPTION },
     ...rest,
     name: NETWORK,
-    ...(authorizer !== undefined && token !== '' && { authorizer: exceptLinks(authorizer) }),
+    ...(authorizer !== undefined && token !== '' && { authorizer: withPublicLinks(authorizer) }),
   })
   const { log } = service
   const admission = createAdmission({
@@ -108,7 +108,7 @@ export function createNetworkService(options: NetworkServiceOptions): NetworkSer
     token,
     isOpen,
   })
-  const notifySelf = (): void =>
+  const advertiseSelf = (): void =>
     table.setLocal(toServerKey(id), formatServer({ address: ownAddress, peers }))
   const links = createLinks({
     admission,
@@ -116,7 +116,7 @@ export function createNetworkService(options: NetworkServiceOptions): NetworkSer
     log,
     onChange(linked) {
       peers = [...linked].sort()
-      notifySelf()
+      advertiseSelf()
     },
   })
   const accepted = createAcceptedLinks({
@@ -137,7 +137,7 @@ export function createNetworkService(options: NetworkServiceOptions): NetworkSer
 
     async begin() {
       if (ownAddress === '') ownAddress = toAddress(service.address, 'address').text
-      notifySelf()
+      advertiseSelf()
       await network.start()
       await knownServices?.open()
       accepted.begin()
@@ -157,13 +157,13 @@ export function createNetworkService(options: NetworkServiceOptions): NetworkSer
 }
 
 // Links require the token regardless of rules, because servers have no accounts on each other.
-function exceptLinks(authorizer: Authorizer): Authorizer {
+function withPublicLinks(authorizer: Authorizer): Authorizer {
   return {
     ...authorizer,
-    judge: (access) =>
+    decide: (access) =>
       access.resource.endpoint === 'Network.Link'
         ? { granted: true, rule: undefined }
-        : authorizer.judge(access),
+        : authorizer.decide(access),
   }
 }
 

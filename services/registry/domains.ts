@@ -99,7 +99,7 @@ export function createDomains(
   }
 
   /** Opens the selected domains of other servers up to the maximum. */
-  function openOthers(name: string): void {
+  function openSelected(name: string): void {
     for (const other of listOthers())
       if ((name === other || name === ALL_DOMAINS) && domains.size < max) open(other, '')
   }
@@ -107,7 +107,7 @@ export function createDomains(
   open(DEFAULT_DOMAIN, '')
   return {
     select(name) {
-      openOthers(name)
+      openSelected(name)
       if (name === ALL_DOMAINS) return [...domains.values()]
       const domain = domains.get(name)
       return domain === undefined ? [] : [domain]
@@ -116,7 +116,7 @@ export function createDomains(
     open,
 
     watch(name, service, listener) {
-      openOthers(name)
+      openSelected(name)
       const watcher: Watcher = { name, service, listener, stops: new Map() }
       watchers.add(watcher)
       for (const domain of domains.values()) attach(watcher, domain)

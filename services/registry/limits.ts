@@ -67,13 +67,13 @@ export const ADDRESS: Demand<string> = [
 ]
 
 /** Metadata keys reserved for the registry. */
-const WRITTEN_BY_REGISTRY: ReadonlySet<string> = new Set(['domain', RESOLVED, OWNER])
+const RESERVED_KEYS: ReadonlySet<string> = new Set(['domain', RESOLVED, OWNER])
 
 export const METADATA: Demand<Readonly<Record<string, unknown>> | null> = [
   (metadata) => {
     if (metadata === null) return true
     // Set by the registry, so entries that were read from it contain these keys.
-    const keys = Object.keys(metadata).filter((key) => !WRITTEN_BY_REGISTRY.has(key))
+    const keys = Object.keys(metadata).filter((key) => !RESERVED_KEYS.has(key))
     return (
       keys.length <= MAX_METADATA_PAIRS &&
       keys.every((key) => key !== '' && key.length <= MAX_METADATA_KEY)

@@ -50,11 +50,11 @@ export function createRegistryUsage(registry: Registry, domain: string): Registr
     const isNew = !bytesByName.has(service.name)
     if (all > 0) bytesByName.set(service.name, all)
     else bytesByName.delete(service.name)
-    const isGone = !bytesByName.has(service.name)
-    if (isNew === isGone) return
+    const isRemoved = !bytesByName.has(service.name)
+    if (isNew === isRemoved) return
     const lowerName = service.name.toLowerCase()
     const otherNames = (names.get(lowerName) ?? []).filter((name) => name !== service.name)
-    const registered = isGone ? otherNames : [...otherNames, service.name]
+    const registered = isRemoved ? otherNames : [...otherNames, service.name]
     if (registered.length > 0) names.set(lowerName, registered)
     else names.delete(lowerName)
   })

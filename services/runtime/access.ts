@@ -9,9 +9,9 @@ export interface RunAccessOptions {
 }
 
 /**
- * Checks that a caller may run programs in a namespace. Operators of the platform and
- * administrators of a listed namespace may, because a program on this server can do more than an
- * administrator of a namespace.
+ * Checks that a caller may run programs in a namespace. A program on this server can do more than
+ * an administrator of a namespace, so only operators of the platform and administrators of a listed
+ * namespace are allowed.
  */
 export function createRunCheck({ checks, namespaces }: RunAccessOptions): AccountCheck {
   return (ctx, namespace, id) => {

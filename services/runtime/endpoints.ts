@@ -8,11 +8,11 @@ import {
   idOf,
   Lines,
   LogLineView,
+  NamespaceOptionsSchema,
   namespaceOf,
   Options,
-  Place,
-  Reading,
   type ReadOptions,
+  ReadOptionsSchema,
   Resource,
   type ResourceMessage,
   type RunOptions,
@@ -100,7 +100,7 @@ export function createRuntimeEndpoints(options: RuntimeEndpointsOptions): Endpoi
     read: endpoint({
       readOnly: true,
       description: 'Lists the services of the runtime, sorted by name.',
-      request: Type.Object({ options: Reading }),
+      request: Type.Object({ options: ReadOptionsSchema }),
       response: Type.Object({ services: Type.Array(RuntimeServiceView) }),
       async handle({ options }, ctx) {
         const namespace = readable(options, ctx)
@@ -165,7 +165,7 @@ export function createRuntimeEndpoints(options: RuntimeEndpointsOptions): Endpoi
       readOnly: true,
       description:
         'Streams the services of the runtime, then each change. The stream ends if a service is specified that does not exist or is deleted.',
-      request: Type.Object({ options: Reading }),
+      request: Type.Object({ options: ReadOptionsSchema }),
       response: Type.Object({
         action: Type.Union([Type.Literal('write'), Type.Literal('delete')]),
         service: RuntimeServiceView,
@@ -185,7 +185,7 @@ export function createRuntimeEndpoints(options: RuntimeEndpointsOptions): Endpoi
         stream: Type.Boolean({ default: false, description: 'Follow new lines.' }),
         count: Lines,
         since: Since,
-        options: Place,
+        options: NamespaceOptionsSchema,
       }),
       response: LogLineView,
       stream: 'server',

@@ -141,7 +141,7 @@ export const Options: TUnsafe<RunOptions> = Type.Unsafe(
       args: texts('Appended to the command.'),
       env: Type.Refine(
         texts('Environment variables, <name>=<value>.'),
-        (list) => list.every((one) => VARIABLE.test(one) && !one.includes('\0')),
+        (list) => list.every((entry) => VARIABLE.test(entry) && !entry.includes('\0')),
         () => 'must all be <name>=<value> with names of letters, digits and underscores',
       ),
       secrets: Type.Refine(
@@ -193,7 +193,7 @@ export const Options: TUnsafe<RunOptions> = Type.Unsafe(
   ),
 )
 
-export const Reading: TUnsafe<ReadOptions> = Type.Unsafe(
+export const ReadOptionsSchema: TUnsafe<ReadOptions> = Type.Unsafe(
   Type.Object(
     {
       service: Type.Refine(
@@ -213,13 +213,12 @@ export const Reading: TUnsafe<ReadOptions> = Type.Unsafe(
   ),
 )
 
-export const Place: TUnsafe<{ readonly namespace: string }> = Type.Unsafe(
+export const NamespaceOptionsSchema: TUnsafe<{ readonly namespace: string }> = Type.Unsafe(
   Type.Object({ namespace: Namespace }, { default: {} }),
 )
 
-export const Named: TUnsafe<{ readonly name: string; readonly version: string }> = Type.Unsafe(
-  Type.Object({ name: Name, version: Version }, { default: {} }),
-)
+export const ServiceIdSchema: TUnsafe<{ readonly name: string; readonly version: string }> =
+  Type.Unsafe(Type.Object({ name: Name, version: Version }, { default: {} }))
 
 export const RuntimeServiceView: TUnsafe<ServiceMessage> = Type.Unsafe(
   Type.Object({

@@ -17,8 +17,8 @@ import { needsNoBuild, toDesiredState } from './state/desired-state.ts'
 import type { Objects } from './state/objects.ts'
 import {
   formatObject,
+  hasNeverStarted,
   isInProgress,
-  neverCameUp,
   type Requested,
   type ServiceRecord,
   toObjectKey,
@@ -163,10 +163,10 @@ export function createOperations(options: OperationsOptions): Operations {
     await checkLetterCase(namespace, name, errorId)
     const key = { namespace, name, version: requested || LATEST }
     const existing = await objects.read(key)
-    const hasFailed = existing !== undefined && neverCameUp(existing) && owns(existing)
+    const hasFailed = existing !== undefined && hasNeverStarted(existing) && owns(existing)
     if (existing !== undefined && !hasFailed) {
       if (options.force && !existing.deleting) return { record: await update(order), isNew: false }
-      throw existing.deleting ? toBeingDeleted(key, errorId) : toExists(key, errorId)
+      throw existing.deleting ? beingDeletedError(key, errorId) : alreadyExistsError(key, errorId)
     }
     const wish = toDesiredState(key, options, secrets)
     checkImage(wish.image, errorId)
@@ -191,7 +191,7 @@ export function createOperations(options: OperationsOptions): Operations {
       }
       const exists =
         existing === undefined ? !(await objects.add(record)) : !(await replace(existing, record))
-      if (exists) throw toExists(key, errorId)
+      if (exists) throw alreadyExistsError(key, errorId)
       await reconciler.refresh()
       return { record, isNew: true }
     } finally {
@@ -202,7 +202,7 @@ export function createOperations(options: OperationsOptions): Operations {
   /** Replaces a record that never ran. Returns false if there is a newer request. */
   async function replace(existing: ServiceRecord, record: ServiceRecord): Promise<boolean> {
     const change = (now: ServiceRecord): ServiceRecord =>
-      neverCameUp(now) && now.asked.id === existing.asked.id
+      hasNeverStarted(now) && now.asked.id === existing.asked.id
         ? { ...record, secret: now.secret }
         : now
     const now = await objects.change(existing, change, true)
@@ -258,7 +258,7 @@ export function createOperations(options: OperationsOptions): Operations {
         }
       }
       const record = await objects.change(key, change, true)
-      if (record?.asked.id !== asked.id) throw toBeingDeleted(key, errorId)
+      if (record?.asked.id !== asked.id) throw beingDeletedError(key, errorId)
       if (existing.asked.upload !== upload && !isInProgress(existing))
         await uploads.remove(existing.asked.upload)
       await reconciler.refresh()
@@ -311,10 +311,10 @@ export function createOperations(options: OperationsOptions): Operations {
   return { create, update, remove }
 }
 
-function toExists(key: WorkloadKey, errorId: string) {
+function alreadyExistsError(key: WorkloadKey, errorId: string) {
   return conflict(errorId, `already exists: ${formatObject(key)}`)
 }
 
-function toBeingDeleted(key: WorkloadKey, errorId: string) {
+function beingDeletedError(key: WorkloadKey, errorId: string) {
   return conflict(errorId, `${formatObject(key)} is being deleted`)
 }

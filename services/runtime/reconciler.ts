@@ -25,8 +25,7 @@ export interface ReconcilerOptions {
   /** Returns whether this server manages an object. */
   readonly owns: (record: ServiceRecord) => boolean
   /**
-   * Returns whether this server currently acts, which is false while another server holds the
-   * lease.
+   * Returns whether this server is active; false while another server holds the lease.
    */
   readonly isActing: () => boolean
   readonly folders: Folders
@@ -132,7 +131,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     if (last !== undefined) await restore(record, last)
     const isInProgress = asked.id !== settled
     if (isInProgress && deployments.get(key)?.requestId !== asked.id) {
-      await deployments.giveUp(key)
+      await deployments.cancel(key)
       // The cancelled deployment may have just become ready while the cached record is stale.
       // Settled requests are not built again.
       const now = await objects.read(record)
@@ -200,7 +199,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
 
   async function remove(record: ServiceRecord): Promise<void> {
     const key = toObjectKey(record)
-    await deployments.giveUp(key)
+    await deployments.cancel(key)
     await end(record)
     await cleanUp(record)
     await objects.change(record, (now) => (now.deleting ? undefined : now))
@@ -261,7 +260,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     reconcile(key)
   })
 
-  function notice(key: string, now: ServiceRecord | undefined): void {
+  function onRecord(key: string, now: ServiceRecord | undefined): void {
     const before = records.get(key)
     if (now === undefined) records.delete(key)
     else records.set(key, now)
@@ -284,10 +283,10 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
         onError: (error) => log.warn({ reason: toMessage(error) }, 'cannot read services'),
         onRecords(changed, isAll) {
           const deletedKeys = isAll ? [...records.keys()].filter((key) => !changed.has(key)) : []
-          for (const key of deletedKeys) notice(key, undefined)
+          for (const key of deletedKeys) onRecord(key, undefined)
           for (const [key, record] of changed)
             try {
-              notice(key, record && parseServiceRecord(record))
+              onRecord(key, record && parseServiceRecord(record))
             } catch (error) {
               log.warn({ reason: toMessage(error) }, 'cannot read service')
             }

@@ -10,7 +10,7 @@ export interface Sealer {
 /** Secrets of objects. */
 export interface Secrets {
   /** Whether a key is configured. */
-  readonly canKeep: boolean
+  readonly canStore: boolean
   /**
    * Encrypts a text for the store. An empty text remains empty.
    *
@@ -35,7 +35,7 @@ export function createSecrets(sealer: Sealer | undefined): Secrets {
   const find = (location: SecretPlace, sealed: string): string | undefined =>
     sealed === '' ? '' : sealer?.open(location.namespace, toPath(location), sealed)
   return {
-    canKeep: sealer !== undefined,
+    canStore: sealer !== undefined,
     canOpen: (location, sealed) => find(location, sealed) !== undefined,
 
     seal(location, text) {

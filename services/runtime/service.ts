@@ -78,7 +78,7 @@ export interface RuntimeServiceOptions extends Omit<ServiceOptions, 'name' | 'pr
    */
   readonly leaseMs?: number
   /** Whether no other server uses this store, so that all objects in it run here. */
-  readonly isAlone: boolean
+  readonly isSingleServer: boolean
   /** Whether repositories of the default namespace may be local paths on this server. */
   readonly allowLocal: boolean
   /** Outgoing address policy for other repositories. */
@@ -137,7 +137,7 @@ export interface RuntimeService {
 export function createRuntimeService(options: RuntimeServiceOptions): RuntimeService {
   const { store, runtime, accounts: accountManager, sealer, server, folder, ...more } = options
   const {
-    isAlone,
+    isSingleServer,
     allowLocal,
     egress,
     reachedAt,
@@ -166,15 +166,15 @@ export function createRuntimeService(options: RuntimeServiceOptions): RuntimeSer
   const objects = createObjects(store)
   const secrets = createSecrets(sealer)
   const accounts = createServiceAccounts(accountManager)
-  const room = createDiskRoom({
-    ...{ folder, leastBytes: minFreeDiskBytes },
-    makeRoom: async () => {
+  const diskRoom = createDiskRoom({
+    ...{ folder, minFreeBytes: minFreeDiskBytes },
+    freeSpace: async () => {
       await pruneCaches(folders.cache)
       await pruneSandboxes()
     },
   })
   const { findSandbox, pruneSandboxes, removeBuild } = createSandboxes(folders, isolation)
-  const uploads = createUploads({ folders, room, quota: quotas.uploads })
+  const uploads = createUploads({ folders, diskRoom, quota: quotas.uploads })
   const logIns = new Map<string, Promise<ServiceAccount>>()
 
   /** Returns the credentials of an object, which are cached as long as they can be stored. */
@@ -201,7 +201,7 @@ export function createRuntimeService(options: RuntimeServiceOptions): RuntimeSer
     if (isStored && (await accountManager.find(record.namespace, id)) !== undefined)
       return { id, secret: secrets.open(secretPath, sealed) }
     const account = await accounts.open(record)
-    if (secrets.canKeep) {
+    if (secrets.canStore) {
       const secret = secrets.seal(secretPath, account.secret)
       await objects.change(record, (now) => ({ ...now, secret }))
     }
@@ -252,13 +252,13 @@ export function createRuntimeService(options: RuntimeServiceOptions): RuntimeSer
       reconciler.resume()
     },
   })
-  const needsLease = runtime.scope === 'cluster' && !isAlone
+  const needsLease = runtime.scope === 'cluster' && !isSingleServer
   const reconciler = createReconciler({
     ...{ store, objects, runtime, owns, folders, log, builds, everyMs, nowMs },
-    isActing: needsLease ? lease.isHeld : () => true,
+    isActing: needsLease ? lease.isLeader : () => true,
     toWorkload: buildWorkload,
     prepare: createPrepare({
-      ...{ folders, room, allowsLocal, egress, findSandbox, removeBuild },
+      ...{ folders, room: diskRoom, allowsLocal, egress, findSandbox, removeBuild },
       openSecret: secrets.open,
     }),
     removeBuild,
@@ -328,7 +328,7 @@ export function createRuntimeService(options: RuntimeServiceOptions): RuntimeSer
     end,
 
     async begin() {
-      if (isAlone) await adopt()
+      if (isSingleServer) await adopt()
       await migrateAccounts()
       await endLeftoverWork(folders.cache, (await isolation)?.sandbox)
       await servers.begin()

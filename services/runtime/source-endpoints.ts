@@ -6,7 +6,7 @@ import { requireLocal } from './endpoints.ts'
 import { readBuildOutput } from './jobs/build-output.ts'
 import type { Folders } from './jobs/folders.ts'
 import { toUploadedSource } from './jobs/prepare.ts'
-import { Data, idOf, Named, namespaceOf, Place } from './messages.ts'
+import { Data, idOf, NamespaceOptionsSchema, namespaceOf, ServiceIdSchema } from './messages.ts'
 import { LATEST } from './names.ts'
 import type { Reconciler } from './reconciler.ts'
 import type { Uploads } from './sources/uploads.ts'
@@ -35,7 +35,11 @@ export function createSourceEndpoints(options: SourceEndpointsOptions): Endpoint
       description:
         'Uploads the source of a service as a tar archive, optionally gzipped, in chunks. The first message sets service and options. Run the service with the returned id as its source.',
       idempotent: false,
-      request: Type.Object({ service: Named, options: Place, data: Data }),
+      request: Type.Object({
+        service: ServiceIdSchema,
+        options: NamespaceOptionsSchema,
+        data: Data,
+      }),
       response: Type.Object({ id: Type.String({ description: 'Source of the service to run.' }) }),
       stream: 'client',
       async handle(requests, ctx) {
@@ -48,8 +52,8 @@ export function createSourceEndpoints(options: SourceEndpointsOptions): Endpoint
         const namespace = namespaceOf(first.options, ctx)
         checkRun(ctx, namespace, errorId)
         const key = { namespace, name, version: version || LATEST }
-        const there = await objects.read(key)
-        if (there !== undefined) requireLocal(there, owns, errorId)
+        const existing = await objects.read(key)
+        if (existing !== undefined) requireLocal(existing, owns, errorId)
         const parts = (async function* () {
           yield first.data
           for (let next = await messages.next(); next.done !== true; next = await messages.next())
@@ -69,7 +73,7 @@ export function createBuildEndpoints(options: SourceEndpointsOptions): Endpoints
     read: endpoint({
       readOnly: true,
       description: 'Streams the output of the last build of a service.',
-      request: Type.Object({ service: Named, options: Place }),
+      request: Type.Object({ service: ServiceIdSchema, options: NamespaceOptionsSchema }),
       response: Type.Object({ data: Data }),
       stream: 'server',
       async *handle({ service, options }, ctx) {

@@ -49,7 +49,7 @@ export function createWatches({ reconciler, servers, owns, nowMs }: WatchesOptio
   })
 
   /** Returns the current state, which is unknown if the object's server is unavailable. */
-  function toWritten(record: ServiceRecord): WatchMessage {
+  function toWriteMessage(record: ServiceRecord): WatchMessage {
     const message = toServiceMessage(record)
     const seenMs = owns(record) ? undefined : servers.unreachable().get(record.server)
     const isUnreachable = seenMs !== undefined
@@ -72,18 +72,18 @@ export function createWatches({ reconciler, servers, owns, nowMs }: WatchesOptio
         const stop = reconciler.watch((now, before) => {
           const record = now ?? before
           if (record !== undefined && isSelected(record))
-            push(toObjectKey(record), now ? toWritten(now) : toDeleted(record))
+            push(toObjectKey(record), now ? toWriteMessage(now) : toDeleted(record))
         })
         const stopServers = servers.watch((changed) => {
           for (const record of listSelected())
-            if (changed.has(record.server)) push(toObjectKey(record), toWritten(record))
+            if (changed.has(record.server)) push(toObjectKey(record), toWriteMessage(record))
         })
         return () => {
           stop()
           stopServers()
         }
       })
-      for (const record of listSelected()) feed.push(toObjectKey(record), toWritten(record))
+      for (const record of listSelected()) feed.push(toObjectKey(record), toWriteMessage(record))
       const isEnded = (): boolean => service !== '' && listSelected().length === 0
       starter.start()
       return (async function* () {

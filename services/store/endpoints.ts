@@ -14,7 +14,7 @@ import {
   DEFAULT_TABLE,
   Key,
   KeyPart,
-  Listing,
+  ListOptionsSchema,
   Paging,
   type RangeOptions,
   Reading,
@@ -62,7 +62,7 @@ export function createStoreEndpoints(
     return table
   }
   /** @param field field of the request that contains the record. */
-  const toWrite = (
+  const toStoreWrite = (
     { key, value, expiry, metadata }: RecordMessage,
     field: string,
     table: StoreTable,
@@ -82,7 +82,7 @@ export function createStoreEndpoints(
     }
   }
   /** Returns a response with one record, or an error if it does not exist. */
-  const toOneRecord = (
+  const toSingleRecord = (
     record: StoreRecord | undefined,
     key: string,
     { database }: TableOptions,
@@ -134,8 +134,8 @@ export function createStoreEndpoints(
           )
         const record = store.read(table, key)
         return record instanceof Promise
-          ? record.then((result) => toOneRecord(result, key, options, ctx))
-          : toOneRecord(record, key, options, ctx)
+          ? record.then((result) => toSingleRecord(result, key, options, ctx))
+          : toSingleRecord(record, key, options, ctx)
       },
     }),
 
@@ -165,11 +165,11 @@ export function createStoreEndpoints(
         const table = tableOf(options, ctx)
         if (record !== undefined)
           return store
-            .commit([{ ...toWrite(record, 'record', table, ctx), ...toCondition(options) }])
+            .commit([{ ...toStoreWrite(record, 'record', table, ctx), ...toCondition(options) }])
             .then(([version]) => ({ version: version! }))
         if (options.version !== undefined)
           throw badRequest(idOf(ctx), 'request.options.version is not allowed with request.records')
-        const writes = records!.map((one, i) => toWrite(one, `records[${i}]`, table, ctx))
+        const writes = records!.map((one, i) => toStoreWrite(one, `records[${i}]`, table, ctx))
         return store
           .commit(writes)
           .then((versions) => ({ version: versions.at(-1)!, versions: [...versions] }))
@@ -189,7 +189,7 @@ export function createStoreEndpoints(
     list: endpoint({
       readOnly: true,
       description: 'Streams keys in at least one message, with at most 1000 keys per message.',
-      request: Type.Object({ options: Listing }),
+      request: Type.Object({ options: ListOptionsSchema }),
       response: Type.Object({ keys: Type.Array(Type.String()) }),
       stream: 'server',
       async *handle({ options }, ctx) {
@@ -226,7 +226,7 @@ export function createStoreEndpoints(
         const query = { limit: count + 1, ...(after !== '' && { after }) }
         const databaseNames = await store.listDatabases(query, ctx.signal)
         const databases = databaseNames.slice(0, count)
-        return { databases, ...toNext(databases, databaseNames) }
+        return { databases, ...toNextCursor(databases, databaseNames) }
       },
     }),
 
@@ -247,7 +247,7 @@ export function createStoreEndpoints(
         if (tableNames.length === 0)
           await requireDatabase(store, databaseOption, 'request.database', ctx)
         const tables = tableNames.slice(0, count).map(({ table }) => table)
-        return { tables, ...toNext(tables, tableNames) }
+        return { tables, ...toNextCursor(tables, tableNames) }
       },
     }),
 
@@ -287,7 +287,10 @@ function toPageLimit(limit: number): number {
 }
 
 /** Returns the cursor of the next page if there are more results than fit into the page. */
-function toNext(page: readonly string[], results: readonly unknown[]): { readonly next?: string } {
+function toNextCursor(
+  page: readonly string[],
+  results: readonly unknown[],
+): { readonly next?: string } {
   return results.length === page.length ? {} : { next: page.at(-1)! }
 }
 

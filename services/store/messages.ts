@@ -105,7 +105,7 @@ const Flag = (description: string) =>
   )
 const Count = (description: string) => Type.Integer({ minimum: 0, default: 0, description })
 
-const where = {
+const location = {
   database: Database(
     `Database; empty for the namespace of the call, otherwise ${DEFAULT_NAMESPACE}.`,
   ),
@@ -142,14 +142,14 @@ export const Key: TUnsafe<string> = Type.Unsafe(
 export const KeyPart: TUnsafe<string> = Type.Unsafe(
   Part('Key of a record, or prefix of several keys.'),
 )
-export const DatabaseName: TUnsafe<string> = Type.Unsafe(where.database)
+export const DatabaseName: TUnsafe<string> = Type.Unsafe(location.database)
 export const Condition: TUnsafe<ConditionOptions> = Type.Unsafe(
-  Type.Object({ ...where, ...condition }, { default: {} }),
+  Type.Object({ ...location, ...condition }, { default: {} }),
 )
 export const Reading: TUnsafe<ReadOptions> = Type.Unsafe(
   Type.Object(
     {
-      ...where,
+      ...location,
       prefix: Flag('true if the key is a prefix, or the prefix itself.'),
       suffix: Flag('true if the key is a suffix, or the suffix itself.'),
       ...range,
@@ -157,10 +157,10 @@ export const Reading: TUnsafe<ReadOptions> = Type.Unsafe(
     { default: {} },
   ),
 )
-export const Listing: TUnsafe<ListOptions> = Type.Unsafe(
+export const ListOptionsSchema: TUnsafe<ListOptions> = Type.Unsafe(
   Type.Object(
     {
-      ...where,
+      ...location,
       prefix: Part('Prefix of keys.'),
       suffix: Part('Suffix of keys.'),
       ...range,
@@ -169,7 +169,7 @@ export const Listing: TUnsafe<ListOptions> = Type.Unsafe(
   ),
 )
 export const Watching: TUnsafe<WatchOptions> = Type.Unsafe(
-  Type.Object({ ...where, prefix: Part('Prefix of keys.') }, { default: {} }),
+  Type.Object({ ...location, prefix: Part('Prefix of keys.') }, { default: {} }),
 )
 
 /** Pagination of names. */

@@ -376,7 +376,7 @@ export function testListenerReplies({ create, http2 = false }: ListenerSubject):
         x.start(200, new HeaderList(), x.path === '/known' ? 100 : -1)
         x.write(Buffer.from('some'))
         await new Promise((resolve) => setTimeout(resolve, 20))
-        x.giveUp(new GatewayError('a', 502, 'backend broke off'))
+        x.abortWith(new GatewayError('a', 502, 'backend broke off'))
       })
       for (const path of ['/known', '/unknown']) {
         const client = new RawClient(port)

@@ -58,8 +58,8 @@ t.test(
   'a second failure while the body is awaited sends the standard body immediately',
   async (t) => {
     const { x } = begin({ name: 'never', onError: () => new Promise(() => {}) })
-    x.giveUp(ERROR)
-    x.giveUp(new GatewayError('go.mx.api', 504, 'time limit'))
+    x.abortWith(ERROR)
+    x.abortWith(new GatewayError('go.mx.api', 504, 'time limit'))
     t.strictSame([x.status, x.finished], [502, true])
     t.match(JSON.parse(x.body), { Detail: 'bad gateway' })
   },
@@ -75,7 +75,7 @@ t.test('sends nothing to a client that disconnects before the body arrives', asy
       }),
   })
   x.fail(ERROR)
-  x.leave()
+  x.disconnect()
   resolve(PAGE)
   await new Promise(setImmediate)
   t.strictSame([x.aborted, x.chunks.length], [true, 0])

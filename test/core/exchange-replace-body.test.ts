@@ -26,7 +26,7 @@ t.test('a later reader receives the new body instead of the received body', asyn
     onAbort: () => {},
   })
   t.strictSame(chunks, ['new body last'])
-  x.leave()
+  x.disconnect()
   t.equal(bodyMemory.usedBytes, before)
 })
 
@@ -41,13 +41,13 @@ t.test('a chunked body gets a length, and an empty body removes it', async (t) =
   x.replaceBody('')
   t.equal(x.bodyLength, 0)
   t.equal((await x.readBody()).length, 0)
-  x.leave()
+  x.disconnect()
 })
 
 t.test('a body that was not read cannot be replaced', async (t) => {
   const x = createTestExchange({ method: 'POST', body: 'abc' })
   t.throws(() => x.replaceBody('b'), /requires a preceding readBody/)
-  x.leave()
+  x.disconnect()
 })
 
 t.test('rejects a new body beyond the memory of the process with 503', async (t) => {
@@ -63,5 +63,5 @@ t.test('rejects a new body beyond the memory of the process with 503', async (t)
   t.throws(() => x.replaceBody('abcd'), { code: 503 })
   x.replaceBody('ABC')
   t.equal((await x.readBody()).toString(), 'ABC')
-  x.leave()
+  x.disconnect()
 })

@@ -48,7 +48,7 @@ function begin(request: TestRequest = {}, ...plugins: Partial<Plugin>[]): Record
 }
 
 t.afterEach(() => {
-  for (const x of started.splice(0)) x.leave()
+  for (const x of started.splice(0)) x.disconnect()
 })
 
 t.test(
@@ -82,7 +82,7 @@ t.test('a response is sent once, later replies and writes are ignored', async (t
   x.start(200, new HeaderList(), -1)
   x.write(Buffer.from('fourth'))
   x.end()
-  x.giveUp(new GatewayError('a', 500, 'fifth'))
+  x.abortWith(new GatewayError('a', 500, 'fifth'))
   t.equal(x.status, 201)
   t.equal(x.body, 'first')
   t.strictSame(x.replyHeaders.flat, ['x-a', '1', 'content-type', 'text/plain; charset=utf-8'])
@@ -249,8 +249,8 @@ t.test('a client disconnect aborts the exchange and its peer once', async (t) =>
   const x = begin()
   const peer = createPeer()
   x.pipeTo(peer)
-  x.leave()
-  x.leave()
+  x.disconnect()
+  x.disconnect()
   x.reply(200, 'late')
   t.strictSame(peer.log, ['abort'])
   t.equal(x.aborted, true)
@@ -260,12 +260,12 @@ t.test('a client disconnect aborts the exchange and its peer once', async (t) =>
 })
 
 t.test(
-  'giveUp sends an error before the response starts, and cuts the connection afterwards',
+  'abortWith sends an error before the response starts, and closes the connection afterwards',
   async (t) => {
     const early = begin()
     const peer = createPeer()
     early.pipeTo(peer)
-    early.giveUp(new GatewayError('a', 504, 'slow'))
+    early.abortWith(new GatewayError('a', 504, 'slow'))
     t.equal(early.status, 504)
     t.equal(early.wasCut, false)
     t.strictSame(peer.log, ['abort'])
@@ -273,7 +273,7 @@ t.test(
     const latePeer = createPeer()
     late.pipeTo(latePeer)
     late.start(200, new HeaderList(), -1)
-    late.giveUp(new GatewayError('a', 502, 'broken'))
+    late.abortWith(new GatewayError('a', 502, 'broken'))
     t.equal(late.wasCut, true)
     t.equal(late.aborted, true)
     t.strictSame(latePeer.log, ['abort'])
@@ -380,7 +380,7 @@ t.test(
     await t.rejects(reading, { code: 413 })
     const unread = begin({ method: 'POST', body: '12345' })
     const pending = unread.readBody()
-    unread.leave()
+    unread.disconnect()
     await t.rejects(pending, { code: 400 })
   },
 )

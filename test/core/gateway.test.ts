@@ -66,7 +66,7 @@ t.test('finished requests are counted by status class, and disconnects as aborte
   serve('/fails')
   const waiting = serve('/waits')
   t.equal(metrics.requests, 2, 'a pending request is not counted')
-  waiting.leave()
+  waiting.disconnect()
   t.strictSame([...metrics.byClass.slice(0, 5)], [1, 0, 1, 0, 1])
   t.equal(metrics.aborted, 1)
 })
@@ -245,7 +245,7 @@ t.test('idle resolves after the last exchange, even when the client disconnects'
   x.reply(200)
   await new Promise((resolve) => setImmediate(resolve))
   t.equal(idle, false)
-  y.leave()
+  y.disconnect()
   await waiting
   t.equal(gateway.inFlight, 0)
 })

@@ -32,7 +32,7 @@ function begin(
     () => {},
     (error, _x, stage) => faults.push(error, stage),
   )
-  t.teardown(() => x.leave())
+  t.teardown(() => x.disconnect())
   return { x, faults }
 }
 
@@ -189,7 +189,7 @@ t.test('a failure while the body is buffered is sent as an error', async (t) => 
   const { x } = begin(t, {}, upper())
   x.start(200, new HeaderList(TEXT), -1)
   x.write(Buffer.from('abc'))
-  x.giveUp(new GatewayError('test', 502, 'lost'))
+  x.abortWith(new GatewayError('test', 502, 'lost'))
   t.equal(x.status, 502)
   t.match(x.body, /"Detail":"lost"/)
   x.write(Buffer.from('d'))
@@ -199,7 +199,7 @@ t.test('a failure while the body is buffered is sent as an error', async (t) => 
   const { x: disconnected } = begin(t, {}, upper())
   disconnected.start(200, new HeaderList(TEXT), -1)
   disconnected.write(Buffer.from('abc'))
-  disconnected.leave()
+  disconnected.disconnect()
   disconnected.end()
   t.equal(disconnected.body, '')
   t.equal(replyMemory.usedBytes, before, 'memory is freed when the client disconnects')

@@ -22,7 +22,7 @@ t.test('refreshes a token, and logs in again if the refresh is rejected', async 
   const tokens = createTokenSource({
     logIn: () => sendRequest({ ...AUTH }),
     refresh: (refresh_token) => sendRequest({ refresh_token }),
-    isGuess: false,
+    isImplicit: false,
     nowMs: () => clock.nowMs,
   })
   const renew = async () => {

@@ -132,7 +132,7 @@ t.test('concurrency-limit responds with 429 beyond the limit per client', async 
   const third = begin('192.0.2.1')
   t.equal(pending.length, 4, 'a slot is free once a request has completed')
   // A client that disconnects frees its slot, too.
-  ;(pending[1] as Exchange & { leave(): void }).leave()
+  ;(pending[1] as Exchange & { disconnect(): void }).disconnect()
   t.ok((await second).aborted)
   const fourth = begin('192.0.2.1')
   t.equal(pending.length, 5)

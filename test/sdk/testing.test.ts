@@ -105,7 +105,7 @@ t.test('a test exchange simulates streams, slow readers and aborted clients', as
   x.writable = false
   t.notOk(x.write(Buffer.from('b')))
   x.drain()
-  x.leave()
+  x.disconnect()
   await x.done
   t.equal(x.body, 'ab')
   t.ok(x.aborted)
@@ -129,7 +129,7 @@ t.test('an aborted response cuts the connection', async (t) => {
   const x = createTestExchange()
   x.start(200, new HeaderList(), 10)
   x.write(Buffer.from('half'))
-  x.giveUp(new GatewayError('a', 502, 'backend left'))
+  x.abortWith(new GatewayError('a', 502, 'backend left'))
   await x.done
   t.ok(x.wasCut)
   t.ok(x.aborted)

@@ -65,7 +65,7 @@ t.test(
       'constructor',
       'delete',
       'format',
-      'formatBehind',
+      'formatAfter',
       'formatRest',
       'get',
       'getAll',

@@ -16,8 +16,8 @@ import {
   STREAM,
   STREAM_ID_MAX,
   TEXT_MESSAGE,
+  UNEXPECTED_TYPE,
   UNKNOWN_STREAM,
-  WRONG_END,
   WRONG_RESPONSE,
   WS_MESSAGE_MAX_BYTES,
 } from '../../core/rpc/ws/frames.ts'
@@ -141,7 +141,7 @@ export class Connection implements FrameReceiver<Bytes> {
       case CREDIT:
         return call?.receiveCredit(readU32(bytes, start))
       default:
-        return WRONG_END
+        return UNEXPECTED_TYPE
     }
   }
 

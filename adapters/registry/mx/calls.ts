@@ -116,7 +116,7 @@ export function canRetryWithToken(
   error: unknown,
 ): tokens is TokenSource {
   if (tokens === undefined || !(error instanceof GatewayError) || error.code !== 401) return false
-  if (sent === undefined) return tokens.leftMs() !== Number.POSITIVE_INFINITY
+  if (sent === undefined) return tokens.remainingMs() !== Number.POSITIVE_INFINITY
   return isInvalidToken(error) && tokens.isRejected(sent)
 }
 

@@ -43,13 +43,13 @@ export function createRegistrations({ send, nowMs }: RegistrationsOptions): Regi
   let heartbeat: NodeJS.Timeout | undefined
 
   async function renewOne(key: string, entry: Entry): Promise<void> {
-    const leftMs = entry.endMs - nowMs()
+    const remainingMs = entry.endMs - nowMs()
     if (entries.get(key) !== entry) return
-    if (leftMs <= 0) {
+    if (remainingMs <= 0) {
       entries.delete(key)
       return
     }
-    const ttlSeconds = leftMs === Number.POSITIVE_INFINITY ? 0 : Math.ceil(leftMs / 1000)
+    const ttlSeconds = remainingMs === Number.POSITIVE_INFINITY ? 0 : Math.ceil(remainingMs / 1000)
     entry.sending = send(entry.service, ttlSeconds).catch(() => {})
     await entry.sending
   }

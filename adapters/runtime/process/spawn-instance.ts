@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { closeSync, openSync, statSync } from 'node:fs'
 import { devNull } from 'node:os'
 import type { Program, Workload } from '../../../core/contracts/runtime.ts'
-import { toEnter } from '../../../lib/process/cgroup.ts'
+import { toEnterCommand } from '../../../lib/process/cgroup.ts'
 import { findProgram } from '../../../lib/process/find-program.ts'
 import { preferOomKill } from '../../../lib/process/oom-score.ts'
 import type { Sandbox, Start } from '../../../lib/process/sandbox/sandbox.ts'
@@ -63,7 +63,7 @@ export async function spawnInstance(
     sandbox === undefined
       ? { words: confine(words, dataBytes), env, cwd: folder }
       : await enterSandbox(sandbox, { workload, words, env, dataBytes, parts })
-  const [first, ...rest] = [...(group === undefined ? [] : toEnter(group)), ...start.words]
+  const [first, ...rest] = [...(group === undefined ? [] : toEnterCommand(group)), ...start.words]
   const nothing = openSync(devNull, 'r+')
   const stdio: StdioOptions = ['ignore', 'pipe', 'pipe']
   for (const file of hiddenFiles) stdio[file] = nothing

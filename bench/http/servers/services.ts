@@ -22,8 +22,8 @@ export async function measureServices(options: BenchOptions, backend: Backend): 
     median(measured.map(({ cpuMicros }, i) => cpuMicros / rounds[0]![i]!.cpuMicros)),
   )
   const rows = rounds.map((measured, i) => {
-    const of = (name: keyof Measurement) => median(measured.map((each) => each[name]))
-    return `| ${KINDS[i]! + 1} | ${of('cpuMicros').toFixed(1)} | ${ratios[i]!.toFixed(2)} | ${of('peakMiB').toFixed(0)} |`
+    const toMedian = (name: keyof Measurement) => median(measured.map((each) => each[name]))
+    return `| ${KINDS[i]! + 1} | ${toMedian('cpuMicros').toFixed(1)} | ${ratios[i]!.toFixed(2)} | ${toMedian('peakMiB').toFixed(0)} |`
   })
   const head = [
     `| services of ${IDLE_NODES} nodes | CPU µs per request | relative to one | peak MiB |`,

@@ -41,7 +41,7 @@ export async function createAuthBench(count: number): Promise<AuthBench> {
   const tokens = await issue(TOKENS)
   for (const token of tokens) await authorizer.identify(token)
   const resource = { type: 'service', name: ROUTE.service, endpoint: ROUTE.endpoint }
-  await authorizer.judge({ namespace: 'mx', account: undefined, resource })
+  await authorizer.decide({ namespace: 'mx', account: undefined, resource })
   const fields = tokens.map((token) => `Bearer ${token}`)
   const bytes = Buffer.from(fields.map((field) => field.padEnd(TOKEN_MAX)).join(''), 'latin1')
   const lengths = fields.map(({ length }) => length)
@@ -51,7 +51,7 @@ export async function createAuthBench(count: number): Promise<AuthBench> {
   return {
     createRun(isAuthorized, takeField) {
       const chain = createBenchChain(isAuthorized ? [plugin] : [])
-      return () => passChain(chain, takeField?.())
+      return () => runChain(chain, takeField?.())
     },
 
     takeField() {
@@ -119,7 +119,7 @@ export function createBenchChain(plugins: readonly Plugin[]): Chain {
 }
 
 /** Sends a request through a chain. Returns a promise if the chain is asynchronous. */
-export function passChain(chain: Chain, authorization: string | undefined): Maybe<void> {
+export function runChain(chain: Chain, authorization: string | undefined): Maybe<void> {
   const fields =
     authorization === undefined
       ? BROWSER_FIELDS

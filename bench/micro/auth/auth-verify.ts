@@ -2,7 +2,7 @@ import { verify } from 'node:crypto'
 import { createAuthorizer } from '../../../core/auth/authorizer.ts'
 import { createBenchPlugin } from '../gateway-parts.ts'
 import type { Micro } from '../micro.ts'
-import { createBenchChain, createBenchSource, passChain } from './auth-parts.ts'
+import { createBenchChain, createBenchSource, runChain } from './auth-parts.ts'
 
 const TOKENS = 1000
 /** Number of authorizers with an empty token cache; enough for one measurement. */
@@ -18,7 +18,7 @@ async function createFirst(nowMs: () => number) {
   closers.push(...authorizers.map(({ close }) => close))
   const resource = { type: 'service', name: 'service7', endpoint: 'Greeter.Hello' }
   for (const authorizer of authorizers) {
-    await authorizer.judge({ namespace: 'mx', account: undefined, resource })
+    await authorizer.decide({ namespace: 'mx', account: undefined, resource })
     await authorizer.identify(cachedToken!)
   }
   const chains = authorizers.map((authorizer) =>
@@ -28,7 +28,7 @@ async function createFirst(nowMs: () => number) {
   return () => {
     const chain = chains[Math.floor(i / TOKENS)]
     if (chain === undefined) throw new RangeError('out of tokens')
-    return passChain(chain, `Bearer ${tokens[i++ % TOKENS]}`)
+    return runChain(chain, `Bearer ${tokens[i++ % TOKENS]}`)
   }
 }
 

@@ -34,14 +34,14 @@ const service = new Service({
 const client = new Client({ services: [service] })
 const { Helloworld } = client.service<typeof service>('helloworld')
 const context = createContext({ metadata: { 'x-request-id': 'r-1', 'accept-language': 'de' } })
-const within = { context }
+const options = { context }
 const john = { name: 'John' }
 
 const micro: Micro = {
   benches: {
     'a small message': () => Helloworld.call(john),
     'a small message, by name': () => client.call('helloworld', 'Helloworld.Call', john),
-    'a small message, during a served call': () => Helloworld.call(john, within),
+    'a small message, during a served call': () => Helloworld.call(john, options),
     'five items, both ways': () => Helloworld.order(ORDER),
     'cloneJson: a small message': () => cloneJson(john),
     'cloneJson: five items': () => cloneJson(ORDER),

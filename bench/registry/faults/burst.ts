@@ -40,7 +40,7 @@ export async function measureBurst(
         const { stdout } = await runFile(program!, args)
         burst = JSON.parse(stdout) as typeof burst
       })
-      const toLoop = (name: string, { loop }: typeof busy.sample): Figure => ({
+      const toLoopFigure = (name: string, { loop }: typeof busy.sample): Figure => ({
         label: `event loop delay of the gateway, p99, ${name}`,
         value: loop.p99Ms,
         unit: 'ms',
@@ -55,8 +55,8 @@ export async function measureBurst(
         },
         { label: 'CPU usage of the gateway before the burst', value: quiet.busy * 100, unit: '%' },
         { label: 'CPU usage of the gateway during the burst', value: busy.busy * 100, unit: '%' },
-        toLoop('before the burst', quiet.sample),
-        toLoop('during the burst', busy.sample),
+        toLoopFigure('before the burst', quiet.sample),
+        toLoopFigure('during the burst', busy.sample),
         { label: 'latency, p99, before the burst', value: quiet.result.latency.p99, unit: 'ms' },
         { label: 'latency, p99, during the burst', value: busy.result.latency.p99, unit: 'ms' },
         toFailures('failed requests', busy.result, 0),

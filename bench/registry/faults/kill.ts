@@ -21,7 +21,7 @@ export async function measureKill({ rate, seconds }: FaultOptions): Promise<read
       const retryLoad = startLoad(stage.url, rate)
       // Includes a retry of the node after its ejection time of 10 s.
       await wait(11_000 + seconds * 1000)
-      const laterResult = await retryLoad.stop()
+      const recoveryResult = await retryLoad.stop()
       const last = readLines(program).at(-1) as { inFlight: number; killedMs: number }
       const ejections = readLines(stage.gateway.program).filter(
         ({ msg }) => msg === 'node ejected after failures',
@@ -35,7 +35,7 @@ export async function measureKill({ rate, seconds }: FaultOptions): Promise<read
           unit: 'requests',
         },
         toFailures('failed requests', result, CONNECTIONS),
-        toFailures('failed requests from one second after its termination', laterResult, 0),
+        toFailures('failed requests from one second after its termination', recoveryResult, 0),
         {
           label: 'from its termination until its ejection',
           value: ejectedMs - last.killedMs,

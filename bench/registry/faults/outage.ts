@@ -16,7 +16,7 @@ export async function measureOutage(
   const agent = await startConsul()
   try {
     return await onStage({ registry: toText(agent), services: NODES }, async (stage) => {
-      const spare = await startService(LATE, '')
+      const newNode = await startService(LATE, '')
       try {
         const load = startLoad(stage.url, rate)
         await wait(seconds * 1000)
@@ -26,7 +26,7 @@ export async function measureOutage(
         const startedMs = performance.now()
         // Requested before the service exists, so that the gateway caches its absence, which then has to expire.
         const lateService = waitForResponse(stage.lateUrl, ({ status }) => status === 200)
-        await addNode(stage, LATE, spare.address)
+        await addNode(stage, LATE, newNode.address)
         const registeredMs = performance.now() - startedMs
         const lateMs = await lateService
         const registered = await untilRegistered(agent.call, NODES, 60_000)
@@ -55,7 +55,7 @@ export async function measureOutage(
           },
         ]
       } finally {
-        await spare.stop()
+        await newNode.stop()
       }
     })
   } finally {

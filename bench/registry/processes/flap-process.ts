@@ -30,6 +30,6 @@ for (let change = 0; perSecond > 0; change++) {
     await registry.deregister!(toEntry(node))
   }
   const dueMs = startMs + ((change + 1) * 1000) / perSecond
-  const earlyMs = dueMs - performance.now()
-  if (earlyMs > 0) await wait(earlyMs)
+  const remainingMs = dueMs - performance.now()
+  if (remainingMs > 0) await wait(remainingMs)
 }

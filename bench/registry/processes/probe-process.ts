@@ -12,7 +12,7 @@ const RESOLUTION_MS = 2
 const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS })
 delay.enable()
 /** Converts a histogram value by subtracting the sampling interval. */
-const toLateMs = (nanoseconds: number): number => Math.max(0, nanoseconds / 1e6 - RESOLUTION_MS)
+const toDelayMs = (nanoseconds: number): number => Math.max(0, nanoseconds / 1e6 - RESOLUTION_MS)
 
 let offsetMs = 0
 /** Must run before other modules, which may store a reference to `Date.now`. */
@@ -44,8 +44,8 @@ const server = createServer((request, reply) => {
   const { pathname, searchParams } = new URL(request.url ?? '/', 'http://probe')
   COMMANDS[pathname]?.(Number(searchParams.get('value')))
   const { rss, heapUsed, external, arrayBuffers } = process.memoryUsage()
-  const [p50Ms, p99Ms] = [toLateMs(delay.percentile(50)), toLateMs(delay.percentile(99))]
-  const loop = { p50Ms, p99Ms, maxMs: toLateMs(delay.max) }
+  const [p50Ms, p99Ms] = [toDelayMs(delay.percentile(50)), toDelayMs(delay.percentile(99))]
+  const loop = { p50Ms, p99Ms, maxMs: toDelayMs(delay.max) }
   reply.end(JSON.stringify({ loop, rss, heapUsed, external, arrayBuffers, dateMs: Date.now() }))
 })
 server.listen(BENCH_PROBE).unref()

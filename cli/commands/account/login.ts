@@ -52,11 +52,11 @@ const command: Command = defineCommand({
         : (password ??
           (await prompt('Enter password: ', '--password or --password_stdin', { hidden: true })))
       const { environment, namespace } = session
-      for (const [value, what] of [
+      for (const [value, label] of [
         [id, 'user name'],
         [secret, 'password'],
       ])
-        if (value === '') throw usageError('login', `the ${what} is empty`)
+        if (value === '') throw usageError('login', `the ${label} is empty`)
       const response = await session
         .callAnonymously<TokenReply>('auth', 'Auth.Token', { id, secret })
         .catch((error: unknown) => {
@@ -97,9 +97,11 @@ function explainDenied(
   const isDefault = namespace === DEFAULT_NAMESPACE
   if (isDefault && id === 'admin' && environment.name === 'local')
     return new CliError(`${message}. ${toLocalAdvice()}`, { status, cause: error })
-  const where = isDefault ? '' : ` in the namespace ${namespace} (select another with --namespace)`
+  const namespaceHint = isDefault
+    ? ''
+    : ` in the namespace ${namespace} (select another with --namespace)`
   return new CliError(
-    `${message}${where}. An administrator can reset it: mx auth update secret ${id}`,
+    `${message}${namespaceHint}. An administrator can reset it: mx auth update secret ${id}`,
     { status, cause: error },
   )
 }

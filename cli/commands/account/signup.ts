@@ -9,7 +9,7 @@ import { prompt, readInput } from '../../ui/prompt.ts'
 
 const SERVICE = 'signup'
 
-interface SignedUp {
+interface SignupResponse {
   readonly authToken: TokenReply['token']
   readonly namespace: string
 }
@@ -40,7 +40,7 @@ const command: Command = defineCommand({
       const secret = flags.password_stdin
         ? await readInput()
         : (flags.password ?? (await prompt('Choose a password: ', '--password', { hidden: true })))
-      const response = await call<SignedUp>(SERVICE, 'Signup.CompleteSignup', {
+      const response = await call<SignupResponse>(SERVICE, 'Signup.CompleteSignup', {
         email,
         token,
         secret,

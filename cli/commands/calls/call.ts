@@ -1,4 +1,4 @@
-import { readText, toWritten } from '../../args/input.ts'
+import { parseRawJson, readText } from '../../args/input.ts'
 import { CALL_FLAGS, orSuggest, TARGET_USAGE, toCall, toSessionCall } from '../../call/target.ts'
 import { type Command, defineCommand } from '../../command.ts'
 import { sessionFlags, withSession } from '../../session/session.ts'
@@ -22,7 +22,7 @@ const command: Command = defineCommand({
     const { service, endpoint } = target
     const format = toReplyFormat(flags.output)
     const options = toSessionCall(flags)
-    const body = toWritten(await readText(target.request, 'the request'), 'the request')
+    const body = parseRawJson(await readText(target.request, 'the request'), 'the request')
     await withSession(flags, async (session) => {
       const response = session.call<string>(service, endpoint, body, options)
       await printReply(format, await orSuggest(session, target, response))

@@ -1,4 +1,4 @@
-import { readJsonLines, readText, toWrittenList } from '../../args/input.ts'
+import { parseRawJsonList, readJsonLines, readText } from '../../args/input.ts'
 import { CALL_FLAGS, orSuggest, TARGET_USAGE, toCall, toSessionCall } from '../../call/target.ts'
 import { type Command, defineCommand } from '../../command.ts'
 import { sessionFlags, withSession } from '../../session/session.ts'
@@ -27,7 +27,7 @@ const command: Command = defineCommand({
     const requests =
       request === STANDARD_INPUT
         ? readJsonLines('a line of standard input')
-        : toWrittenList(await readText(request, 'the request'), 'the request')
+        : parseRawJsonList(await readText(request, 'the request'), 'the request')
     await withSession(flags, (session) => {
       const responses = session.stream<string>(service, endpoint, requests, options)
       return orSuggest(session, target, printReplies(format, responses))

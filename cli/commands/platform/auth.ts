@@ -173,8 +173,12 @@ const command: Command = defineCommand({
         const request = { resource, account, domain, options }
         const ruling = await call<TestedCall>('auth', 'Rules.Test', request)
         const { granted, rule, namespace, warning } = ruling
-        const by = rule === undefined ? 'no rule applies' : `rule ${rule.id}`
-        await print(format, ruling, `${granted ? 'granted' : 'denied'} (${by} in ${namespace})\n`)
+        const reason = rule === undefined ? 'no rule applies' : `rule ${rule.id}`
+        await print(
+          format,
+          ruling,
+          `${granted ? 'granted' : 'denied'} (${reason} in ${namespace})\n`,
+        )
         warn(warning)
         if (!granted) process.exitCode = EXIT.failed
       }),

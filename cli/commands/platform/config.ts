@@ -181,7 +181,7 @@ async function list({ call, namespace }: Session, path: string): Promise<readonl
 
 function formatEntries(entries: readonly Entry[], verbose: boolean): string {
   if (!verbose) return entries.map(({ path }) => `${path}\n`).join('')
-  const rows = entries.map(({ path, secret }) => [path, toYes(secret)])
+  const rows = entries.map(({ path, secret }) => [path, formatFlag(secret)])
   return formatTable([['PATH', 'SECRET'], ...rows], 0)
 }
 
@@ -191,13 +191,13 @@ function formatVersions(versions: readonly Version[]): string {
     new Date(timestamp * 1000).toISOString().replace('.000', ''),
     account || NONE,
     action,
-    toYes(secret),
+    formatFlag(secret),
     path || NONE,
   ])
   return formatTable([['VERSION', 'TIME', 'ACCOUNT', 'ACTION', 'SECRET', 'PATH'], ...rows], 0)
 }
 
-function toYes(flag: boolean): string {
+function formatFlag(flag: boolean): string {
   return flag ? 'yes' : 'no'
 }
 

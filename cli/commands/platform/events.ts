@@ -93,10 +93,10 @@ const command: Command = defineCommand({
           offset_ms: toTimeMs(flags.since, '--since'),
         }
         await warnExistingGroup(session, request, flags)
-        const { events, leave } = consume(session, request, parseCount(flags.limit, 'limit'))
+        const { events, finish } = consume(session, request, parseCount(flags.limit, 'limit'))
         const toText = (event: EventMessage) =>
           format === 'text' ? toLine(event) : formatEach(format, toDocument(event))
-        await printStream(events, toText, leave)
+        await printStream(events, toText, finish)
       }),
     'read <topic>': ([topic], flags) =>
       withSession(flags, async (session) => {

@@ -37,7 +37,7 @@ interface Status {
 
 const NONE = 'n/a'
 /** State of an unused link. */
-const ASLEEP = 'asleep'
+const IDLE = 'asleep'
 /** State of a link opened by the other server. */
 const ACCEPTED = 'accepted'
 /** Longer than the connect timeout for unreachable servers. */
@@ -111,11 +111,11 @@ const command: Command = defineCommand({
         await print(format, links, lines.join(''))
         const failed = links.filter(({ error }) => error !== '')
         if (failed.length === 0) return
-        const why = failed.map(({ address, error }) => `cannot link with ${address}: ${error}`)
-        const isRetrying = failed.some(({ state }) => state !== ASLEEP)
+        const reasons = failed.map(({ address, error }) => `cannot link with ${address}: ${error}`)
+        const isRetrying = failed.some(({ state }) => state !== IDLE)
           ? ". The server retries; see 'mx network connections'"
           : ''
-        throw new CliError(`${why.join('; ')}${isRetrying}`)
+        throw new CliError(`${reasons.join('; ')}${isRetrying}`)
       }),
   },
 })

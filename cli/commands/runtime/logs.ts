@@ -42,7 +42,7 @@ const command: Command = defineCommand({
   async run(words, flags) {
     if (words.length !== 1) throw usageError('logs', `expected one name, got ${words.length}`)
     const { name, version } = parseObject(words[0]!)
-    const of = { name, version: flags.version ?? version }
+    const target = { name, version: flags.version ?? version }
     const { build = false, output } = flags
     if (build && (flags.lines ?? flags.since ?? output) !== undefined)
       throw usageError('logs', '--build cannot be combined with --lines, --since or --output')
@@ -50,8 +50,8 @@ const command: Command = defineCommand({
     const range = toRange(flags)
     const session = openSession(flags)
     try {
-      if (build) await printStream(followBuild(session, of), (text) => text)
-      else await printLines(session, of, { ...range, stream: flags.follow ?? false }, format)
+      if (build) await printStream(followBuild(session, target), (text) => text)
+      else await printLines(session, target, { ...range, stream: flags.follow ?? false }, format)
     } catch (error) {
       if (!isNotFound(error)) throw error
       const objects = await listObjects(session).catch(() => [])

@@ -1,4 +1,4 @@
-import { collectSooner } from '../../../lib/process/collect-sooner.ts'
+import { collectGarbageSooner } from '../../../lib/process/collect-sooner.ts'
 import { inlineMore } from '../../../lib/process/inline-more.ts'
 import { suggest } from '../../../lib/text/did-you-mean.ts'
 import { separateFlags } from '../../api/extract-flags.ts'
@@ -63,7 +63,7 @@ const command: Command = defineCommand({
     const { runApi } = await import('../../../platform/gateway/run.ts')
     await runApi(args, process.env)
     inlineMore()
-    collectSooner()
+    collectGarbageSooner()
   },
 })
 

@@ -10,7 +10,7 @@ const LABELS = { ok: 'ok  ', note: 'WARN', bad: 'FAIL' } as const
 
 const command: Command = defineCommand({
   name: 'doctor',
-  description: 'Diagnose problems of this machine and the server',
+  description: 'Diagnose problems with this machine and the server',
   flags: {
     ...OUTPUT_FLAGS,
     ...ENV_FLAG,

@@ -25,7 +25,7 @@ type GenFlags = FlagsOf<typeof FLAGS>
 
 const command: Command = defineCommand({
   name: 'gen',
-  description: 'Generate a client of running services',
+  description: 'Generate a client for running services',
   usage: 'client <service>...',
   flags: FLAGS,
   examples: [

@@ -19,10 +19,10 @@ const ALWAYS: Ruling = { granted: true, rule: undefined }
 /**
  * Authorizes a call in the gateway, the RPC proxy and services.
  *
- * Works like {@link judgeByRules}, with two exceptions. Operators are never denied the calls that repair access. Logins
+ * Works like {@link decideByRules}, with two exceptions. Operators are never denied the calls that repair access. Logins
  * are forwarded to `auth`, which applies the rules after authenticating the caller (decision 32).
  *
- * @throws {GatewayError} see {@link judgeByRules}.
+ * @throws {GatewayError} see {@link decideByRules}.
  */
 export function decide(
   authorizer: Authorizer,
@@ -33,7 +33,7 @@ export function decide(
   const isExempt =
     domain === DEFAULT_DOMAIN && (isAlwaysAllowed(account, resource) || isLogin(resource))
   if (isExempt && (namespace === '' || isNamespaceName(namespace))) return ALWAYS
-  return judgeByRules(authorizer, account, target)
+  return decideByRules(authorizer, account, target)
 }
 
 /**
@@ -44,15 +44,15 @@ export function decide(
  * only visible to calls in the same namespace.
  *
  * @throws {GatewayError} 400 for an invalid namespace, 404 for a service of another namespace; otherwise see
- * {@link Authorizer.judge}.
+ * {@link Authorizer.decide}.
  */
-export function judgeByRules(
+export function decideByRules(
   authorizer: Authorizer,
   account: Account | undefined,
   { namespace, domain, resource }: CallTarget,
 ): Maybe<Ruling> {
   if (namespace === '' || namespace === domain)
-    return authorizer.judge({ namespace: domain, account, resource })
+    return authorizer.decide({ namespace: domain, account, resource })
   if (!isNamespaceName(namespace))
     throw new GatewayError(
       resource.name,
@@ -61,8 +61,8 @@ export function judgeByRules(
     )
   if (domain !== DEFAULT_DOMAIN)
     throw new GatewayError(resource.name, 404, `service not found: ${resource.name}`)
-  const local = authorizer.judge({ namespace, account, resource })
-  const general = authorizer.judge({ namespace: DEFAULT_DOMAIN, account, resource })
+  const local = authorizer.decide({ namespace, account, resource })
+  const general = authorizer.decide({ namespace: DEFAULT_DOMAIN, account, resource })
   if (!(local instanceof Promise) && !(general instanceof Promise)) return both(local, general)
   return Promise.all([local, general]).then(([first, second]) => both(first, second))
 }

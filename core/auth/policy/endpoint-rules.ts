@@ -7,7 +7,7 @@ interface RankedRuling extends Ruling {
 
 const SLASH = 47
 const DOT = 46
-const NONE_APPLIES: RankedRuling = {
+const NO_RULE_APPLIES: RankedRuling = {
   granted: false,
   rule: undefined,
   rank: Number.POSITIVE_INFINITY,
@@ -23,7 +23,7 @@ export class EndpointRules {
 
   /** @param rules in evaluation order. */
   constructor(rules: readonly Rule[]) {
-    let all = NONE_APPLIES
+    let all = NO_RULE_APPLIES
     for (const [rank, rule] of rules.entries()) {
       const ruling = { granted: rule.access === 'GRANTED', rule, rank }
       const { endpoint } = rule.resource
@@ -33,18 +33,18 @@ export class EndpointRules {
       }
       const isPrefix = endpoint.endsWith('/*') || endpoint.endsWith('.*')
       const rulings = isPrefix ? this.#prefixes : this.#exact
-      const name = toJudged(isPrefix ? endpoint.slice(0, -1) : endpoint).toLowerCase()
+      const name = toComparableName(isPrefix ? endpoint.slice(0, -1) : endpoint).toLowerCase()
       const key = isPrefix ? name : trim(name)
       if (!rulings.has(key)) rulings.set(key, ruling)
     }
     this.#all = all
   }
 
-  /** @param endpoint canonical form, see {@link toJudged}. */
-  judge(endpoint: string): Ruling {
+  /** @param endpoint canonical form, see {@link toComparableName}. */
+  evaluate(endpoint: string): Ruling {
     if (this.#exact.size === 0 && this.#prefixes.size === 0) return this.#all
     const text = endpoint.toLowerCase()
-    let first = this.#exact.get(trim(text)) ?? NONE_APPLIES
+    let first = this.#exact.get(trim(text)) ?? NO_RULE_APPLIES
     if (this.#prefixes.size > 0) {
       // `/a/*` also applies to `/a`, since backends may treat it as `/a/`.
       const path = text.startsWith('/') ? `${text}/` : text
@@ -60,7 +60,7 @@ export class EndpointRules {
 }
 
 /** Canonicalizes an endpoint for evaluation. */
-export function toJudged(endpoint: string): string {
+export function toComparableName(endpoint: string): string {
   return endpoint.startsWith('/') ? toCanonicalPath(endpoint) : endpoint
 }
 

@@ -52,10 +52,10 @@ export class Policy {
 
   /** Returns the rules for a resource type and name and any endpoint, in evaluation order. */
   rulesFor(type: string, name: string): readonly Rule[] {
-    const named = this.#byName.get(name.toLowerCase()) ?? []
+    const specific = this.#byName.get(name.toLowerCase()) ?? []
     const general = name === '*' ? [] : (this.#byName.get('*') ?? [])
     const resourceType = type.toLowerCase()
-    return [...named, ...general]
+    return [...specific, ...general]
       .filter(
         ({ rule }) =>
           rule.resource.type === '*' || rule.resource.type.toLowerCase() === resourceType,
@@ -73,7 +73,7 @@ export class Policy {
     const denied = new Set<string>()
     for (const rule of this.rulesFor(resource.type, resource.name)) {
       const { scope, access } = rule
-      if (new EndpointRules([rule]).judge(resource.endpoint).rule === undefined) continue
+      if (new EndpointRules([rule]).evaluate(resource.endpoint).rule === undefined) continue
       if (access === 'DENIED' && (GENERAL_SCOPES.has(scope) || scopes.includes(scope)))
         return undefined
       if (access === 'DENIED') denied.add(scope)
@@ -123,12 +123,12 @@ export class Subject {
       rules = this.#select('service', service)
       this.#services.set(service, rules)
     }
-    return rules.judge(endpoint)
+    return rules.evaluate(endpoint)
   }
 
   /** Like {@link call}, for resources of any type. */
   access(type: string, name: string, endpoint: string): Ruling {
-    return this.#select(type, name).judge(endpoint)
+    return this.#select(type, name).evaluate(endpoint)
   }
 
   #select(type: string, name: string): EndpointRules {

@@ -4,7 +4,7 @@ import { isOperator } from './account-rights.ts'
 const AUTH = 'auth'
 const LOGIN = 'auth.token'
 /** Prefixes of endpoints that repair access, in lower case. */
-const REPAIRS = ['rules.', 'accounts.'] as const
+const REPAIR_PREFIXES = ['rules.', 'accounts.'] as const
 
 /**
  * True if no rule can deny a call (decision 32): operators can always call `Auth.Token`, `Rules.*` and `Accounts.*` of
@@ -14,7 +14,7 @@ export function isAlwaysAllowed(account: Account | undefined, resource: Resource
   if (resource.name !== AUTH || account === undefined || !isOperator(account)) return false
   if (resource.type !== 'service') return false
   const endpoint = resource.endpoint.toLowerCase()
-  return endpoint === LOGIN || REPAIRS.some((prefix) => endpoint.startsWith(prefix))
+  return endpoint === LOGIN || REPAIR_PREFIXES.some((prefix) => endpoint.startsWith(prefix))
 }
 
 /**

@@ -64,7 +64,7 @@ export async function verifyToken(
   nowMs: number,
 ): Promise<Session> {
   const { session, key, signed, signature } = readToken(token, keys, nowMs)
-  if (!(await verifyInPool(null, signed, key, signature))) throw toForged()
+  if (!(await verifyInPool(null, signed, key, signature))) throw invalidSignature()
   return session
 }
 
@@ -77,7 +77,7 @@ export function verifyTokenSync(
   nowMs: number,
 ): Session {
   const { session, key, signed, signature } = readToken(token, keys, nowMs)
-  if (!verify(null, signed, key, signature)) throw toForged()
+  if (!verify(null, signed, key, signature)) throw invalidSignature()
   return session
 }
 
@@ -145,7 +145,7 @@ function toSession(claims: Jws['claims'], nowS: number): Session {
   }
 }
 
-function toForged(): TokenError {
+function invalidSignature(): TokenError {
   return new TokenError('the signature is invalid')
 }
 

@@ -33,7 +33,7 @@ export function readJws(token: string): Jws {
   }
 }
 
-function parseObject(part: string, what: string): Record<string, unknown> {
+function parseObject(part: string, label: string): Record<string, unknown> {
   const bytes = Buffer.from(part, 'base64url')
   let value: unknown
   try {
@@ -42,6 +42,6 @@ function parseObject(part: string, what: string): Record<string, unknown> {
     // Reported below without the message of the parser, which quotes the text.
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new TokenError(`malformed ${what}`)
+    throw new TokenError(`malformed ${label}`)
   return value as Record<string, unknown>
 }

@@ -53,7 +53,7 @@ const WAITING_MAX = 1000
 export function createLoginLimit(nowMs: () => number): LoginLimit {
   const buckets = new LRUCache<string, Bucket>(CACHE_OPTIONS)
   /** Accounts and addresses with a successful login. Failures from other addresses do not lock them out. */
-  const seen = new LRUCache<string, true>(CACHE_OPTIONS)
+  const knownAddresses = new LRUCache<string, true>(CACHE_OPTIONS)
   /** Addresses with a successful login. */
   const seenAddresses = new LRUCache<string, true>(CACHE_OPTIONS)
   let waiting = new Set<() => void>()
@@ -72,7 +72,7 @@ export function createLoginLimit(nowMs: () => number): LoginLimit {
       [open(pairKey), PAIR_MAX],
       [open(` ${address}`), address === '' ? UNKNOWN_ADDRESS_MAX : ADDRESS_MAX],
     ]
-    if (!seen.has(pairKey) && !isLocal) limits.push([open(accountKey), ACCOUNT_MAX])
+    if (!knownAddresses.has(pairKey) && !isLocal) limits.push([open(accountKey), ACCOUNT_MAX])
     return limits
   }
 
@@ -82,25 +82,25 @@ export function createLoginLimit(nowMs: () => number): LoginLimit {
     if (waiting.size >= most) throw tooManyHashes(errorId)
     return new Promise((resolve, reject) => {
       let timer: NodeJS.Timeout | undefined
-      const wake = (): void => {
+      const resume = (): void => {
         clearTimeout(timer)
         resolve()
       }
-      waiting.add(wake)
+      waiting.add(resume)
       if (maxWaitMs === undefined) return
-      const giveUp = (): void => {
-        waiting.delete(wake)
+      const onTimeout = (): void => {
+        waiting.delete(resume)
         reject(tooManyHashes(errorId))
       }
-      timer = setTimeout(giveUp, Math.max(0, maxWaitMs))
+      timer = setTimeout(onTimeout, Math.max(0, maxWaitMs))
     })
   }
 
   function settle(limits: readonly [Bucket, number][]): void {
     for (const [bucket] of limits) bucket.pending--
-    const woken = waiting
+    const runnable = waiting
     waiting = new Set()
-    for (const wake of woken) wake()
+    for (const resume of runnable) resume()
   }
 
   return {
@@ -131,11 +131,11 @@ export function createLoginLimit(nowMs: () => number): LoginLimit {
             hasPriority: seenAddresses.has(address),
             maxWaitMs: lastMs - nowMs(),
           })
-          seen.set(pairKey, true)
+          knownAddresses.set(pairKey, true)
           if (address !== '') seenAddresses.set(address, true)
           return done
         } catch (error) {
-          if (isWrong(error)) for (const [bucket] of limits) bucket.failed++
+          if (isWrongSecret(error)) for (const [bucket] of limits) bucket.failed++
           throw error
         } finally {
           settle(limits)
@@ -145,7 +145,7 @@ export function createLoginLimit(nowMs: () => number): LoginLimit {
   }
 }
 
-function isWrong(error: unknown): boolean {
+function isWrongSecret(error: unknown): boolean {
   return error instanceof GatewayError && (error.code === 400 || error.code === 401)
 }
 

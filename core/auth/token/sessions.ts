@@ -49,7 +49,7 @@ export class Sessions {
   }
 
   /** Returns the cached session, or undefined if the token must be verified. */
-  recall(token: string): Session | undefined {
+  getCached(token: string): Session | undefined {
     const cached = this.#cache.get(toKey(token))
     if (cached === undefined || cached.token !== token) return undefined
     return cached.session.endsMs > this.#nowMs() ? cached.session : undefined

@@ -16,8 +16,8 @@ export function compileOriginPolicy(origins: readonly string[]): (x: Exchange) =
   }
 }
 
-export function rejectOrigin(id: string, what = 'WebSockets'): GatewayError {
-  return new GatewayError(id, 403, `${what} from this origin are not allowed`)
+export function rejectOrigin(id: string, label = 'WebSockets'): GatewayError {
+  return new GatewayError(id, 403, `${label} from this origin are not allowed`)
 }
 
 /** @throws {TypeError} if the text has parts other than scheme, host and port, or the default port of its scheme. */

@@ -23,7 +23,7 @@ let isScheduled = false
  *
  * @param client network of the client.
  */
-export function beginFairly(client: string, stream: ServerHttp2Stream, begin: () => void): void {
+export function scheduleFairly(client: string, stream: ServerHttp2Stream, begin: () => void): void {
   schedule()
   if (lanes.size === 0 && started < TICK_REQUESTS) {
     started++
@@ -64,7 +64,7 @@ function nextTick(): void {
 /** A request waiting to start. The part of its body buffered by the library counts as buffered. */
 class WaitingRequest implements RequestBuffer, UnreadBody {
   bufferedBytes = 0
-  readonly isCuttable = true
+  readonly isDroppable = true
   readonly #stream: ServerHttp2Stream
   readonly #begin: () => void
   readonly #lane: Set<WaitingRequest>
@@ -94,7 +94,7 @@ class WaitingRequest implements RequestBuffer, UnreadBody {
     countBuffered(this, this.#stream.readableLength)
   }
 
-  cutBuffered(): void {
+  dropBufferedBody(): void {
     this.reject()
   }
 

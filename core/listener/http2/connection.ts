@@ -8,7 +8,7 @@ import { HEADER_TIMEOUT_MS } from '../limits.ts'
 import { readPeerAddress } from '../peer-addresses.ts'
 import type { RequestValidator } from '../request-validator.ts'
 import { addClientCert, toClientCertFields } from '../tls/client-cert.ts'
-import { beginFairly } from './admission.ts'
+import { scheduleFairly } from './admission.ts'
 import { Http2Exchange } from './exchange.ts'
 import { readHttp2Head } from './request.ts'
 
@@ -50,7 +50,7 @@ export class Http2Connection {
   #resetsMs = clock.nowMs
   #nextPingMs = clock.nowMs + PING_MS
   /** Bytes written at the last sweep if the library left frames unwritten; -1 if it left none. */
-  #stuckAt = -1
+  #lastBytesWritten = -1
 
   constructor(session: ServerHttp2Session, socket: Socket, serving: Http2Serving) {
     this.#session = session
@@ -62,7 +62,7 @@ export class Http2Connection {
     session.on('error', () => {})
     const client = toNetwork(this.address)
     const serve = (stream: ServerHttp2Stream, _: object, flags: number, rawHeaders: string[]) =>
-      beginFairly(client, stream, () => this.#serve(stream, flags, rawHeaders))
+      scheduleFairly(client, stream, () => this.#serve(stream, flags, rawHeaders))
     session.on('stream', serve)
     // A client that completed the HTTP/2 handshake may keep the connection idle.
     session.once('remoteSettings', () => {
@@ -147,8 +147,8 @@ export class Http2Connection {
     const isStuck = session.state.outboundQueueSize! > 0 && _handle?.writeQueueSize === 0
     const { bytesWritten } = this.#socket
     // A write may start in this tick.
-    const wasStuck = this.#stuckAt === bytesWritten
-    this.#stuckAt = isStuck ? bytesWritten : -1
+    const wasStuck = this.#lastBytesWritten === bytesWritten
+    this.#lastBytesWritten = isStuck ? bytesWritten : -1
     return isStuck && wasStuck
   }
 

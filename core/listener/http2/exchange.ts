@@ -120,7 +120,9 @@ export class Http2Exchange extends Exchange implements WatchedUpload, UnreadBody
   /** Ends the stream if its client has not read the response for too long. Called periodically by the connection. */
   sweep(nowMs: number): void {
     if (this.#deadlineMs === 0 || nowMs < this.#deadlineMs) return
-    this.giveUp(new GatewayError(GATEWAY_ID, 408, 'Timeout: the client did not read the response.'))
+    this.abortWith(
+      new GatewayError(GATEWAY_ID, 408, 'Timeout: the client did not read the response.'),
+    )
   }
 
   override pipeTo(peer: Peer): void {
@@ -210,7 +212,7 @@ export class Http2Exchange extends Exchange implements WatchedUpload, UnreadBody
   protected transmitChunk(chunk: Uint8Array): boolean {
     if (this.#isBodyless()) return true
     if (this.#length >= 0 && this.bytesOut > this.#length) {
-      this.cut()
+      this.closeConnection()
       return true
     }
     if (this.#stream.write(Buffer.from(chunk))) return true
@@ -221,13 +223,13 @@ export class Http2Exchange extends Exchange implements WatchedUpload, UnreadBody
   protected transmitEnd(trailers?: HeaderList): void {
     if (this.#isBodyless()) return
     // A response shorter than its announced length must not appear complete.
-    if (this.#length >= 0 && this.bytesOut < this.#length) return this.cut()
+    if (this.#length >= 0 && this.bytesOut < this.#length) return this.closeConnection()
     this.#replyTrailers = trailers
     this.#stream.end()
     this.#block()
   }
 
-  protected cut(): void {
+  protected closeConnection(): void {
     this.abort()
     this.#stream.close(constants.NGHTTP2_INTERNAL_ERROR)
   }
@@ -249,10 +251,10 @@ export class Http2Exchange extends Exchange implements WatchedUpload, UnreadBody
     this.#setUnread(this.#stream.readableLength)
   }
 
-  override cutBuffered(isLarge: boolean): void {
+  override dropBufferedBody(isLarge: boolean): void {
     this.#unreadBytes = 0
     unwatchUnread(this)
-    super.cutBuffered(isLarge)
+    super.dropBufferedBody(isLarge)
   }
 
   #setUnread(bytes: number): void {

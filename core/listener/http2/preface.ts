@@ -26,11 +26,11 @@ export function createPrefaceReader(
   const accept = (socket: Socket): void => {
     let head: Buffer = Buffer.alloc(0)
     waiting.add(socket)
-    const leave = (): void => {
+    const removeListeners = (): void => {
       waiting.delete(socket)
       socket.off('data', detect)
       socket.off('end', end)
-      socket.off('close', leave)
+      socket.off('close', removeListeners)
       clearTimeout(timer)
     }
     const detect = (chunk: Buffer): void => {
@@ -38,7 +38,7 @@ export function createPrefaceReader(
       const length = Math.min(head.length, PREFACE.length)
       const isHttp2 = head.subarray(0, length).equals(PREFACE.subarray(0, length))
       if (isHttp2 && length < PREFACE.length) return
-      leave()
+      removeListeners()
       socket.pause()
       socket.unshift(head)
       if (isHttp2) return serveHttp2(socket)
@@ -54,7 +54,7 @@ export function createPrefaceReader(
     const timer = setTimeout(end, timeoutMs)
     socket.on('data', detect)
     socket.on('end', end)
-    socket.on('close', leave)
+    socket.on('close', removeListeners)
   }
 
   return {

@@ -82,8 +82,8 @@ export function readHttp2Head(
     }
   }
   if (cookie !== '') guard.addBytes('cookie', cookie)
-  const named = authority ?? host
-  if (named !== undefined) guard.add('host', named)
+  const hostValue = authority ?? host
+  if (hostValue !== undefined) guard.add('host', hostValue)
   if (!ended && !hasLength) guard.bodyLength = -1
   const mark = target.indexOf('?')
   const path = mark < 0 ? target : target.slice(0, mark)
@@ -96,7 +96,7 @@ export function readHttp2Head(
   else if (method === 'CONNECT') malformed = rejectMethod(method)
   else if (scheme !== 'http' && scheme !== 'https')
     malformed = reject(':scheme must be http or https')
-  else if (hosts > 1 || (host !== undefined && host.toLowerCase() !== named!.toLowerCase()))
+  else if (hosts > 1 || (host !== undefined && host.toLowerCase() !== hostValue!.toLowerCase()))
     malformed = reject('Host header must not be repeated and must equal :authority')
   return {
     method,

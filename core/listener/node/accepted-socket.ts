@@ -40,15 +40,15 @@ export class NodeAcceptedSocket extends AcceptedSocket {
   readonly #client: WebSocket
   readonly #socket: Socket
   readonly #watch: NodeJS.Timeout
-  #bytesSeen = 0
+  #lastBytesRead = 0
   #isPingPending = false
   /** Bytes received since the last complete message, which the library buffers until the next message is complete. */
   #partialBytes = 0
   readonly #partial: RequestBuffer = {
     bufferedBytes: 0,
-    isCuttable: true,
+    isDroppable: true,
     // A close frame would keep them in memory until the client responds to it.
-    cutBuffered: () => this.cut(),
+    dropBufferedBody: () => this.closeConnection(),
   }
 
   /** @param onClosed called once when the connection has ended, after `onSettled`. */
@@ -104,7 +104,7 @@ export class NodeAcceptedSocket extends AcceptedSocket {
     else this.#client.close(code, reason)
   }
 
-  protected cut(): void {
+  protected closeConnection(): void {
     this.#client.terminate()
   }
 
@@ -131,8 +131,8 @@ export class NodeAcceptedSocket extends AcceptedSocket {
 
   #checkAlive(): void {
     const { bytesRead } = this.#socket
-    if (this.paused || bytesRead !== this.#bytesSeen) {
-      this.#bytesSeen = bytesRead
+    if (this.paused || bytesRead !== this.#lastBytesRead) {
+      this.#lastBytesRead = bytesRead
       this.#isPingPending = false
     } else if (this.#isPingPending) this.#client.terminate()
     else {

@@ -38,7 +38,7 @@ export class NodeConnection {
   #ending = false
   #draining = false
   /** Number of bytes received when the last exchange ended. Further bytes belong to the next request. */
-  #bytesSeen: number
+  #lastBytesRead: number
   /** `clock.nowMs` when the last exchange ended, or when the connection was opened. */
   #idleSinceMs = clock.nowMs
 
@@ -53,7 +53,7 @@ export class NodeConnection {
     this.maxMessageBytes = maxMessageBytes
     this.#handle = handle
     this.clientCert = toClientCertFields(socket)
-    this.#bytesSeen = socket.bytesRead
+    this.#lastBytesRead = socket.bytesRead
     this.address = readPeerAddress(socket)
     // Every error is followed by `close`.
     socket.on('error', () => {})
@@ -87,7 +87,7 @@ export class NodeConnection {
   finished(x: NodeExchange, closing: boolean): void {
     if (x !== this.#current) return
     this.#current = undefined
-    this.#bytesSeen = this.#socket.bytesRead
+    this.#lastBytesRead = this.#socket.bytesRead
     this.#idleSinceMs = clock.nowMs
     if (closing) {
       this.#ending = true
@@ -117,7 +117,7 @@ export class NodeConnection {
     const current = this.#current
     if (current !== undefined) {
       // Bytes after a complete request do not affect it; its response is sent first.
-      if (current.receiving) current.giveUp(error)
+      if (current.receiving) current.abortWith(error)
       return
     }
     const socket = this.#socket
@@ -140,7 +140,7 @@ export class NodeConnection {
   }
 
   /** Ends the connection during a response. */
-  cut(reset: boolean): void {
+  closeAbruptly(reset: boolean): void {
     this.#ending = true
     this.#waiting = []
     if (reset) this.#socket.resetAndDestroy()
@@ -183,7 +183,7 @@ export class NodeConnection {
 
   /** Whether bytes of an incomplete request have arrived. */
   get #midRequest(): boolean {
-    return this.#socket.bytesRead > this.#bytesSeen
+    return this.#socket.bytesRead > this.#lastBytesRead
   }
 
   /** Closes the sending side and continues reading for a limited time. */
@@ -204,7 +204,7 @@ export class NodeConnection {
   #closed(): void {
     this.#ending = true
     this.#waiting = []
-    this.#current?.clientLeft()
+    this.#current?.onClientDisconnected()
   }
 }
 

@@ -106,7 +106,7 @@ export class NodeExchange extends Exchange implements WatchedUpload {
   }
 
   /** Called by the connection when it has ended. */
-  clientLeft(): void {
+  onClientDisconnected(): void {
     // The WebSocket is notified as well and may still deliver messages.
     if (this.#socket !== undefined) return
     const stream = this.#stream
@@ -227,7 +227,7 @@ export class NodeExchange extends Exchange implements WatchedUpload {
     const res = this.#res
     if (res === undefined || this.#isBodyless()) return true
     if (this.#length >= 0 && this.bytesOut > this.#length) {
-      this.cut()
+      this.closeConnection()
       return true
     }
     if (res.write(Buffer.from(chunk))) return true
@@ -239,14 +239,14 @@ export class NodeExchange extends Exchange implements WatchedUpload {
   protected transmitEnd(): void {
     if (this.#isBodyless()) return
     // A response shorter than its announced length must not appear complete, nor be completed by the next response.
-    if (this.#length >= 0 && this.bytesOut < this.#length) return this.cut()
+    if (this.#length >= 0 && this.bytesOut < this.#length) return this.closeConnection()
     this.#res?.end()
   }
 
-  protected cut(code: number = INTERNAL_ERROR, reason = 'internal error'): void {
+  protected closeConnection(code: number = INTERNAL_ERROR, reason = 'internal error'): void {
     if (this.status === 101) return this.closeWebSocket(code, reason)
     // In HTTP/1.0, only a reset marks a response of unknown length as incomplete.
-    this.#connection.cut(this.#req.httpVersionMinor === 0)
+    this.#connection.closeAbruptly(this.#req.httpVersionMinor === 0)
     this.abort()
   }
 

@@ -140,7 +140,7 @@ export const createNodeListener: CreateListener = async (options: ListenerOption
     const { path, query, malformed } = capture(req, guard)
     // RFC 9110 §7.8: HTTP/1.0 has no Upgrade.
     if (!guard.websocket || req.method !== 'GET' || req.httpVersionMinor === 0) {
-      putBack(req, head)
+      unshiftRequest(req, head)
       serveHttp1.call(server, req.socket)
       return
     }
@@ -260,7 +260,7 @@ function capture(
  * Puts a request back into its socket without its `Upgrade` header (RFC 9110 §7.8). node:http stops parsing after the
  * head, so the head must be parsed again.
  */
-function putBack(req: IncomingMessage, head: Buffer): void {
+function unshiftRequest(req: IncomingMessage, head: Buffer): void {
   const { rawHeaders, socket } = req
   const lines = [`${req.method} ${req.url} HTTP/1.${req.httpVersionMinor}`]
   for (let i = 0; i < rawHeaders.length; i += 2) {
@@ -292,8 +292,10 @@ function listen(
   { host, port, path, shared = false }: ListenerOptions,
 ): Promise<void> {
   return new Promise((resolve, reject) => {
-    const where = path === undefined ? `${host}:${port}` : `unix:${path}`
-    server.once('error', (error: NodeJS.ErrnoException) => reject(toListenError(error, where)))
+    const addressText = path === undefined ? `${host}:${port}` : `unix:${path}`
+    server.once('error', (error: NodeJS.ErrnoException) =>
+      reject(toListenError(error, addressText)),
+    )
     server.listen(
       { ...(path === undefined ? { host, port } : { path }), exclusive: !shared },
       resolve,

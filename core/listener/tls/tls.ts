@@ -101,7 +101,7 @@ export function loadTls(files: readonly TlsFiles[], options: TlsOptions = {}): T
   let timer: NodeJS.Timeout | undefined
 
   const load = (): readonly Certificate[] =>
-    files.map((pair, i) => keepSame(pairs[i], loadPair(pair, warn)))
+    files.map((pair, i) => reuseUnchanged(pairs[i], loadPair(pair, warn)))
 
   const warnOf = (error: unknown): void =>
     warn(`${(error as Error).message}; the previous certificates stay in use`)
@@ -224,7 +224,7 @@ export function toTlsPair(
   const leaf = chain[0]!
   const privateKey = parseKey(key, source.key)
   if (!leaf.checkPrivateKey(privateKey)) {
-    const isLater = chain.some((one) => one.checkPrivateKey(privateKey))
+    const isLater = chain.some((certificate) => certificate.checkPrivateKey(privateKey))
     throw new Error(
       isLater
         ? `TLS certificate ${source.cert} must be the first in its file, before its chain`
@@ -250,15 +250,15 @@ function loadPair({ certFile, keyFile }: TlsFiles, warn: (message: string) => vo
   return toTlsPair({ cert, key }, { cert: certFile, key: keyFile }, warn)
 }
 
-function keepSame(before: Certificate | undefined, pair: Certificate): Certificate {
+function reuseUnchanged(before: Certificate | undefined, pair: Certificate): Certificate {
   return pair.cert === before?.cert && pair.key === before.key ? before : pair
 }
 
-function readText(file: string, what: string): string {
+function readText(file: string, title: string): string {
   try {
     return readFileSync(file, 'utf8').replace(BYTE_ORDER_MARK, '')
   } catch (error) {
-    throw new Error(`TLS ${what} file ${file} cannot be read: ${(error as Error).message}`, {
+    throw new Error(`TLS ${title} file ${file} cannot be read: ${(error as Error).message}`, {
       cause: error,
     })
   }

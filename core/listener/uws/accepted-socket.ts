@@ -57,7 +57,7 @@ export class UwsAcceptedSocket extends AcceptedSocket implements SocketOwner {
     else client?.end(code, reason)
   }
 
-  protected cut(): void {
+  protected closeConnection(): void {
     const client = this.#client
     this.#client = undefined
     client?.close()

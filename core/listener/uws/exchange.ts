@@ -12,7 +12,7 @@ import { upgradeRequired, validateHandshake } from '../websocket/handshake.ts'
 import type { AcceptOptions, ServerSocket, SocketReceiver } from '../websocket/session.ts'
 import type { TunnelTarget } from '../websocket/tunnel-target.ts'
 import { type DeferredReply, deferReply, deferUntilNextTick, tick } from './deferred-replies.ts'
-import { readOn, switchBy } from './pause.ts'
+import { resumeReading, switchBy } from './pause.ts'
 import type { SocketOwner } from './peer.ts'
 import type { HttpRequest, HttpResponse, SocketContext } from './uws-types.d.ts'
 import type { SocketData, SocketExchange, Sockets } from './websocket.ts'
@@ -61,7 +61,7 @@ interface Upgrade {
 /** A request on µWebSockets. */
 export class UwsExchange extends Exchange implements SocketExchange, WatchedUpload, DeferredReply {
   #res: HttpResponse
-  readonly #life: Life
+  readonly #lifecycle: Life
   #address: string | undefined = undefined
   readonly #upgrade: Upgrade | undefined
   /** Owner of the WebSocket that the exchange has become or is about to become. */
@@ -113,8 +113,8 @@ export class UwsExchange extends Exchange implements SocketExchange, WatchedUplo
     if (upgrade) malformed ??= validateHandshake(guard.headers, guard.bodyLength)
     super(method, guard.path, query, guard.host, guard.headers, secure, guard.bodyLength, upgrade)
     this.#res = res
-    this.#life = life
-    this.#address = life.peers.sole
+    this.#lifecycle = life
+    this.#address = life.peers.only
     this.#upgrade =
       upgrade && context !== undefined
         ? { context, key: guard.headers.get('sec-websocket-key') ?? '', sockets }
@@ -126,7 +126,7 @@ export class UwsExchange extends Exchange implements SocketExchange, WatchedUplo
     res.onAborted(() => this.abort())
     if (this.bodyLength !== 0 && malformed === undefined) {
       res.onData((chunk, last) => {
-        if (this.#floods(chunk.byteLength)) return this.cut()
+        if (this.#exceedsBufferLimit(chunk.byteLength)) return this.closeConnection()
         this.#follow(last)
         this.#deferTick = deferUntilNextTick()
         this.receive(new Uint8Array(chunk), last)
@@ -150,7 +150,7 @@ export class UwsExchange extends Exchange implements SocketExchange, WatchedUplo
     if (this.#readPaused) return
     if (this.#writes) this.#stalledChecks = 0
     else if (++this.#stalledChecks > MAX_CHECKS) return
-    readOn(this.#res)
+    resumeReading(this.#res)
   }
 
   get remoteAddress(): string {
@@ -195,7 +195,7 @@ export class UwsExchange extends Exchange implements SocketExchange, WatchedUplo
       return
     }
     this.#unpause()
-    this.closing ||= this.#life.draining
+    this.closing ||= this.#lifecycle.draining
     if (body.length > PIECE_BYTES && !this.#isBodyless()) return this.#transmitLong(body)
     corked = this
     corkedBody = body
@@ -234,12 +234,13 @@ export class UwsExchange extends Exchange implements SocketExchange, WatchedUplo
   }
 
   protected transmitHead(length: number): void {
-    if (this.#owner !== undefined && this.status === 101) return this.#become(this.#owner)
+    if (this.#owner !== undefined && this.status === 101)
+      return this.#upgradeConnection(this.#owner)
     if (this.#deferTick === tick) {
       this.#defer(() => this.transmitHead(length))
       return
     }
-    this.closing ||= this.#life.draining
+    this.closing ||= this.#lifecycle.draining
     // A response that closes the connection cannot be streamed with a length: the library only closes with a complete
     // body or a chunked end.
     this.#length = this.closing ? -1 : length
@@ -325,7 +326,7 @@ export class UwsExchange extends Exchange implements SocketExchange, WatchedUplo
 
   /** The client was slow, or the listener is about to close. */
   get #isChecked(): boolean {
-    return this.#wasSlow || this.#life.draining
+    return this.#wasSlow || this.#lifecycle.draining
   }
 
   protected transmitEnd(): void {
@@ -340,7 +341,7 @@ export class UwsExchange extends Exchange implements SocketExchange, WatchedUplo
     }
     this.#unpause()
     this.#res.cork(() => {
-      if (this.#headSent) this.#endPieces()
+      if (this.#headSent) this.#endChunked()
       else {
         this.#writeHead()
         this.#res.end('', this.closing)
@@ -354,7 +355,7 @@ export class UwsExchange extends Exchange implements SocketExchange, WatchedUplo
    * The head already contains it. The connection is no longer read; the client closes it, or the library after ten
    * seconds.
    */
-  #endPieces(): void {
+  #endChunked(): void {
     if (this.#isClosedByGateway) this.#res.pause()
     this.#res.end()
   }
@@ -365,7 +366,7 @@ export class UwsExchange extends Exchange implements SocketExchange, WatchedUplo
     )
   }
 
-  protected cut(code: number = INTERNAL_ERROR, reason = 'internal error'): void {
+  protected closeConnection(code: number = INTERNAL_ERROR, reason = 'internal error'): void {
     if (this.finished) return
     if (this.#owner !== undefined) this.#owner.close(code, reason)
     // A complete response that is sent at the end of the tick is not replaced, since a promise of the chain may reject
@@ -382,14 +383,14 @@ export class UwsExchange extends Exchange implements SocketExchange, WatchedUplo
 
   protected resumeRead(): void {
     this.#readPaused = false
-    readOn(this.#res)
+    resumeReading(this.#res)
   }
 
   /**
    * Whether the client of a finished request sends so fast that the tick does not end. The library reads a socket again
    * while it fills the whole buffer of 512 KiB, even if it is paused.
    */
-  #floods(bytes: number): boolean {
+  #exceedsBufferLimit(bytes: number): boolean {
     this.#tickBytes = this.#deferTick === tick ? this.#tickBytes + bytes : bytes
     // A response that is still streaming may belong to a client that sends at the same time.
     const isEnded = this.finished || (this.answered && !this.streaming)
@@ -444,12 +445,12 @@ export class UwsExchange extends Exchange implements SocketExchange, WatchedUplo
     } else this.#deferred.push(send)
   }
 
-  #become(owner: SocketOwner): void {
+  #upgradeConnection(owner: SocketOwner): void {
     // Stored because it is no longer available once the response has become a WebSocket.
     this.#address = this.remoteAddress
     const { context, key } = this.#upgrade!
     const res = this.#res
-    const toSwitch = this.#life.pausesWebSockets ? switchBy(res) : undefined
+    const toSwitch = this.#lifecycle.pausesWebSockets ? switchBy(res) : undefined
     const data: SocketData = { owner, toSwitch }
     res.cork(() => this.#writeHead())
     // Outside `cork`, although the library writes a warning to stderr: at the end of `cork`, 20.51 treats the new
@@ -470,7 +471,7 @@ export class UwsExchange extends Exchange implements SocketExchange, WatchedUplo
     const res = this.#res
     // A 204 never has a length. Other responses have the length of a GET response, or none (RFC 9110 §8.6).
     if (length >= 0 && this.status !== 204) res.writeHeader('content-length', String(length))
-    // To close the connection, the library adds another length (20.51). See `#endPieces`.
+    // To close the connection, the library adds another length (20.51). See `#endChunked`.
     if (this.#isClosedByGateway) {
       res.writeHeader('connection', 'close')
       res.pause()
@@ -540,8 +541,9 @@ export class UwsExchange extends Exchange implements SocketExchange, WatchedUplo
     const rest = this.#rest
     if (rest !== undefined) {
       this.#rest = undefined
-      const isTaken = this.#length < 0 ? this.#writePieces(rest, true) : this.#tryWrite(rest, true)
-      if (!isTaken) return false
+      const isWritten =
+        this.#length < 0 ? this.#writePieces(rest, true) : this.#tryWrite(rest, true)
+      if (!isWritten) return false
       if (this.finished) return true
     }
     this.#writes = true

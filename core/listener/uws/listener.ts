@@ -6,7 +6,7 @@ import { probePort } from '../probe-port.ts'
 import { RequestValidator } from '../request-validator.ts'
 import { MESSAGE_MAX_BYTES } from '../websocket/session.ts'
 import { type Life, UwsExchange } from './exchange.ts'
-import { readOn } from './pause.ts'
+import { resumeReading } from './pause.ts'
 import { type AppSetup, createTlsApp } from './tls.ts'
 import type {
   App,
@@ -77,7 +77,7 @@ export const createUwsListener: CreateListener = async (options: ListenerOptions
   let onUnreadable = secure ? undefined : options.onUnreadable
   /**
    * Whether the library has stored the state of a socket. Before that, resuming would not restore it. See
-   * {@link readOn}.
+   * {@link resumeReading}.
    */
   let hasSavedState = false
   const life: Life = { pausesWebSockets, draining: false, peers: new PeerAddresses() }
@@ -119,7 +119,7 @@ export const createUwsListener: CreateListener = async (options: ListenerOptions
       app.filter((res, change) => {
         if (!hasSavedState) {
           hasSavedState = true
-          readOn(res)
+          resumeReading(res)
         }
         connections += change
         if (change > 0) life.peers.opened(res.getRemoteAddress())

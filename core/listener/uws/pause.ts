@@ -6,7 +6,7 @@ import type { SocketData } from './websocket.ts'
  * with pending bytes and one for all other sockets. Pausing stores the state of a socket that is not paused. Resuming
  * restores the stored state, even the state of another socket. Therefore the state of this socket is stored first.
  */
-export function readOn(res: HttpResponse): void {
+export function resumeReading(res: HttpResponse): void {
   res.pause()
   res.resume()
 }
@@ -15,7 +15,7 @@ export function readOn(res: HttpResponse): void {
 export function switchBy({ pause, resume }: HttpResponse): NonNullable<SocketData['toSwitch']> {
   return (client) => ({
     pause: () => pause.call(client),
-    // See `readOn`.
+    // See `resumeReading`.
     resume: () => {
       pause.call(client)
       resume.call(client)

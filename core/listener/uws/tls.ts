@@ -73,11 +73,11 @@ export function createTlsApp(uws: Uws, tls: TlsSource, setup: AppSetup): TlsApp 
 
   function use(pairs: readonly Certificate[]): void {
     const before = serving
-    const isMore = before !== undefined && hasAll(pairs, before.pairs, tls.isStrict)
-    const next = isMore ? before : start(pairs)
+    const isExtended = before !== undefined && hasAll(pairs, before.pairs, tls.isStrict)
+    const next = isExtended ? before : start(pairs)
     if (tls.isStrict || pairs.length > 1) addNames(next, pairs, setup)
     next.pairs = pairs
-    if (isMore) return
+    if (isExtended) return
     acceptor.addChildAppDescriptor(next.app.getDescriptor())
     serving = next
     all.add(next)

@@ -53,7 +53,7 @@ export abstract class AcceptedSocket implements ServerSocket {
     // Encoded here because the library would encode a lone surrogate as invalid UTF-8.
     const bytes = typeof data === 'string' ? Buffer.from(data) : data
     if (this.#isTooLong(bytes)) this.close(TOO_BIG, 'message too long')
-    else if (this.#isTooMuch(bytes)) this.close(TRY_AGAIN_LATER, 'the client is too slow')
+    else if (this.#exceedsBuffer(bytes)) this.close(TRY_AGAIN_LATER, 'the client is too slow')
     else this.#transmit(bytes, binary)
     return !this.#hasEnded && !this.#blocked
   }
@@ -64,7 +64,7 @@ export abstract class AcceptedSocket implements ServerSocket {
     // Must not end the WebSocket inside `cork`, because the library would write its buffer to a closed socket.
     this.cork(() => {
       for (const message of messages) {
-        if (this.#isTooLong(message) || this.#isTooMuch(message)) return
+        if (this.#isTooLong(message) || this.#exceedsBuffer(message)) return
         this.#transmit(message, binary)
         sent++
       }
@@ -90,7 +90,7 @@ export abstract class AcceptedSocket implements ServerSocket {
     if (this.#hasEnded) return
     this.#discardInput()
     this.#hasEnded = true
-    this.cut()
+    this.closeConnection()
     this.#end(ABNORMAL, '', true)
   }
 
@@ -157,7 +157,7 @@ export abstract class AcceptedSocket implements ServerSocket {
   protected abstract cork(write: () => void): void
   /** Sends a close frame after the buffered bytes. `code` 1005 sends no code. */
   protected abstract transmitClose(code: number, reason: string): void
-  protected abstract cut(): void
+  protected abstract closeConnection(): void
   protected abstract pauseRead(): void
   protected abstract resumeRead(): void
 
@@ -165,7 +165,7 @@ export abstract class AcceptedSocket implements ServerSocket {
     return length > this.#maxMessageBytes
   }
 
-  #isTooMuch({ length }: Uint8Array): boolean {
+  #exceedsBuffer({ length }: Uint8Array): boolean {
     return this.#blocked && this.bufferedBytes + length > this.#maxMessageBytes + CLIENT_HIGH_BYTES
   }
 
@@ -182,8 +182,8 @@ export abstract class AcceptedSocket implements ServerSocket {
     this.#queue.push({ data: Uint8Array.prototype.slice.call(data), binary })
     this.#queueBuffer ??= {
       bufferedBytes: 0,
-      isCuttable: true,
-      cutBuffered: () =>
+      isDroppable: true,
+      dropBufferedBody: () =>
         this.close(TRY_AGAIN_LATER, 'the client sends faster than its messages are read'),
     }
     this.#countBuffered(data.length + MESSAGE_COST_BYTES)

@@ -41,7 +41,7 @@ interface QueuedFrame {
  */
 export class BackendWriter implements RequestBuffer, TickReader {
   bufferedBytes = 0
-  readonly isCuttable = true
+  readonly isDroppable = true
   readonly #backend: WebSocket
   readonly #connection: Socket
   readonly #maxWaitingBytes: number
@@ -147,7 +147,7 @@ export class BackendWriter implements RequestBuffer, TickReader {
     if (this.#stall === undefined) this.#throttle!.resume()
   }
 
-  cutBuffered(): void {
+  dropBufferedBody(): void {
     this.drop()
     this.#backend.terminate()
     this.#onOverflow()
@@ -181,7 +181,7 @@ export class BackendWriter implements RequestBuffer, TickReader {
     const floods = this.#tickShare?.add(data.byteLength, readBytes) === true
     countBuffered(this, waiting)
     if (waiting <= HIGH_BYTES || this.#released) return
-    if (waiting > this.#maxWaitingBytes || floods) this.cutBuffered()
+    if (waiting > this.#maxWaitingBytes || floods) this.dropBufferedBody()
     else if (this.#throttle !== undefined) this.#pause(this.#throttle)
   }
 
@@ -255,7 +255,7 @@ export class BackendWriter implements RequestBuffer, TickReader {
   #pause(throttle: ClientThrottle): void {
     // Repeated for every frame, because an incomplete write to the client makes the library resume reading.
     throttle.pause()
-    this.#stall ??= setTimeout(() => this.cutBuffered(), STALL_MAX_MS).unref()
+    this.#stall ??= setTimeout(() => this.dropBufferedBody(), STALL_MAX_MS).unref()
   }
 
   #resume(): void {

@@ -5,7 +5,7 @@ import { toMemoryBytes } from '../../limits/memory-budget.ts'
 /** Share of the memory that one client's unfinished messages may use. */
 const MEMORY_SHARE = 1 / 4
 /** Minimum even with little memory, since a browser with several pages opens as many. */
-const LEAST_SOCKETS = 16
+const MIN_SOCKETS = 16
 /** Excess up to which a longer message is read and closed with 1009. */
 const SLACK_BYTES = 1024 * 1024
 
@@ -36,7 +36,7 @@ export function toClientSocketsMax(
 ): number {
   if (setting !== 'auto') return setting
   const sockets = Math.floor((memoryBytes * MEMORY_SHARE) / toPayloadMaxBytes(maxMessageBytes))
-  return Math.max(sockets, LEAST_SOCKETS)
+  return Math.max(sockets, MIN_SOCKETS)
 }
 
 /** Counts the WebSockets of each client, including handshakes in progress. */

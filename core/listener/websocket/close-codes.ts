@@ -20,7 +20,7 @@ export const WS_ERRORS: Readonly<Record<string, readonly [code: number, reason: 
   WS_ERR_TOO_MANY_BUFFERED_PARTS: [POLICY_VIOLATION, 'too many fragments'],
 }
 
-/** Whether a code is allowed in a close frame (RFC 6455 §7.4), or stands for no code (1005). */
+/** Whether a code is allowed in a close frame (RFC 6455 §7.4), or indicates a missing code (1005). */
 export function isCloseCode(code: number): boolean {
   if (!Number.isInteger(code)) return false
   return (code >= 1000 && code <= 1014 && code !== 1004 && code !== ABNORMAL) || isPrivateUse(code)

@@ -86,7 +86,7 @@ export class TunnelStream extends Duplex {
   closeWith(code: number, reason: string): void {
     if (this.#closing || this.destroyed) return
     const fits = this.#framed && this.#toClient.atBoundary
-    this.#endSoon(fits ? toCloseFrame(code, reason) : undefined)
+    this.#endLater(fits ? toCloseFrame(code, reason) : undefined)
   }
 
   /** Called when the backend's connection has ended, with or without a close frame. */
@@ -149,11 +149,11 @@ export class TunnelStream extends Duplex {
     const closeCode = this.#toClient.feed(chunk)
     if (closeCode === 0) return true
     const reason = closeCode === TOO_BIG ? 'message too long' : 'invalid message from the backend'
-    this.#endSoon(free ? toCloseFrame(closeCode, reason) : undefined)
+    this.#endLater(free ? toCloseFrame(closeCode, reason) : undefined)
     return false
   }
 
-  #endSoon(frame: Buffer | undefined): void {
+  #endLater(frame: Buffer | undefined): void {
     this.#closing = true
     if (frame !== undefined) this.#socket.write(frame)
     const timer = setTimeout(() => this.destroy(), CLOSE_TIMEOUT_MS).unref()

@@ -130,8 +130,8 @@ export class Tunnel implements SocketOwner {
     if (this.#ended) return
     this.#meter.bytesOut += data.length
     const client = this.#client!
-    const backedUp = client.send(data, binary) !== 1
-    if (!backedUp || this.#ended) return
+    const isBackedUp = client.send(data, binary) !== 1
+    if (!isBackedUp || this.#ended) return
     this.#throttle?.pauseClient()
     if (client.getBufferedAmount() > CLIENT_HIGH_BYTES) this.#backend.pause()
   }

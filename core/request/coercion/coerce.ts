@@ -19,8 +19,8 @@ const MAX_LISTED = 16
 const JSON_NUMBER = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/
 const DECIMAL = /^-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/
 
-const MISFIT: unique symbol = Symbol('misfit')
-type Fitted = JsonValue | typeof MISFIT
+const MISMATCH: unique symbol = Symbol('misfit')
+type Coerced = JsonValue | typeof MISMATCH
 
 /** Progress of a coercion, and the reason for its failure. */
 interface Attempt {
@@ -54,7 +54,7 @@ export function coerce(fields: Fields, shape: Shape = ANY, id: string = GATEWAY_
   const attempt: Attempt = { steps: 0, expected: '', actual: undefined, path: [] }
   const document = fit(fields, shape, 0, attempt)
   // Fields are an object, so only an object can match.
-  if (document !== MISFIT) return document as JsonObject
+  if (document !== MISMATCH) return document as JsonObject
   // Worded like the service's error for a JSON body.
   const path = formatFieldPath(['request', ...attempt.path.reverse()])
   throw badRequest(
@@ -63,7 +63,7 @@ export function coerce(fields: Fields, shape: Shape = ANY, id: string = GATEWAY_
   )
 }
 
-function fit(value: FieldValue, shape: Shape, depth: number, attempt: Attempt): Fitted {
+function fit(value: FieldValue, shape: Shape, depth: number, attempt: Attempt): Coerced {
   if (depth > MAX_DEPTH || ++attempt.steps > MAX_STEPS) return miss(attempt, 'simpler', value)
   switch (shape.kind) {
     case 'any':
@@ -90,7 +90,7 @@ function fit(value: FieldValue, shape: Shape, depth: number, attempt: Attempt): 
   }
 }
 
-function fitAny(value: FieldValue, depth: number, attempt: Attempt): Fitted {
+function fitAny(value: FieldValue, depth: number, attempt: Attempt): Coerced {
   if (typeof value === 'string') return parseScalar(value)
   if (isLeaf(value)) return toText(value)
   if (!Array.isArray(value)) return fitObject(value, ANY_OBJECT, depth, attempt)
@@ -105,16 +105,16 @@ function fitObject(
   shape: Shape & { kind: 'object' },
   depth: number,
   attempt: Attempt,
-): Fitted {
+): Coerced {
   if (!isFields(value)) return miss(attempt, 'an object', value)
   const document: JsonObject = createNullProto()
   for (const name in value) {
-    const fitted = fit(value[name]!, shape.fields.get(name) ?? shape.rest, depth + 1, attempt)
-    if (fitted === MISFIT) {
+    const coerced = fit(value[name]!, shape.fields.get(name) ?? shape.rest, depth + 1, attempt)
+    if (coerced === MISMATCH) {
       attempt.path.push(name)
-      return MISFIT
+      return MISMATCH
     }
-    document[name] = fitted
+    document[name] = coerced
   }
   return document
 }
@@ -124,17 +124,17 @@ function fitList(
   shape: Shape & { kind: 'list' },
   depth: number,
   attempt: Attempt,
-): Fitted {
+): Coerced {
   if (isFields(value)) return miss(attempt, 'a list', value)
   const values = Array.isArray(value) ? value : [value]
   const list: JsonValue[] = []
   for (let i = 0; i < values.length; i++) {
-    const fitted = fit(values[i]!, shape.first[i] ?? shape.items, depth + 1, attempt)
-    if (fitted === MISFIT) {
+    const coerced = fit(values[i]!, shape.first[i] ?? shape.items, depth + 1, attempt)
+    if (coerced === MISMATCH) {
       attempt.path.push(i)
-      return MISFIT
+      return MISMATCH
     }
-    list.push(fitted)
+    list.push(coerced)
   }
   return list
 }
@@ -144,12 +144,12 @@ function fitUnion(
   options: readonly Shape[],
   depth: number,
   attempt: Attempt,
-): Fitted {
+): Coerced {
   const expected: string[] = []
   let inner: Attempt | undefined
   for (const option of options) {
-    const fitted = fit(value, option, depth + 1, attempt)
-    if (fitted !== MISFIT) return fitted
+    const coerced = fit(value, option, depth + 1, attempt)
+    if (coerced !== MISMATCH) return coerced
     // The innermost mismatch is more specific than a list of alternatives.
     if (attempt.path.length > 0) inner ??= { ...attempt, path: [...attempt.path] }
     else expected.push(attempt.expected)
@@ -160,7 +160,7 @@ function fitUnion(
   return miss(attempt, inner.expected, inner.actual!)
 }
 
-function fitEnum(value: FieldValue, values: readonly JsonValue[], attempt: Attempt): Fitted {
+function fitEnum(value: FieldValue, values: readonly JsonValue[], attempt: Attempt): Coerced {
   if (typeof value === 'string') {
     for (const option of values) if (option === value) return value
     for (const option of values)
@@ -171,16 +171,16 @@ function fitEnum(value: FieldValue, values: readonly JsonValue[], attempt: Attem
   return miss(attempt, listed.length === 1 ? listed[0]! : `one of ${listed.join(', ')}`, value)
 }
 
-function fitInteger(value: FieldValue, min: bigint, max: bigint, attempt: Attempt): Fitted {
-  const fitted = typeof value === 'string' ? parseInteger(value, min, max) : undefined
-  if (fitted !== undefined) return fitted
+function fitInteger(value: FieldValue, min: bigint, max: bigint, attempt: Attempt): Coerced {
+  const coerced = typeof value === 'string' ? parseInteger(value, min, max) : undefined
+  if (coerced !== undefined) return coerced
   // For more digits than a double can represent, `Number` returns an integer or Infinity.
   const isOutside =
     typeof value === 'string' && DECIMAL.test(value) && Math.trunc(Number(value)) === Number(value)
   return miss(attempt, isOutside ? `an integer from ${min} to ${max}` : 'an integer', value)
 }
 
-function fitNumber(value: FieldValue, attempt: Attempt): Fitted {
+function fitNumber(value: FieldValue, attempt: Attempt): Coerced {
   if (typeof value !== 'string' || !JSON_NUMBER.test(value)) return miss(attempt, 'a number', value)
   const number = Number(value)
   return Number.isFinite(number)
@@ -216,10 +216,10 @@ function toText(value: string | Uint8Array): string {
     : Buffer.from(value.buffer, value.byteOffset, value.length).toString('base64')
 }
 
-function miss(attempt: Attempt, expected: string, actual: FieldValue): typeof MISFIT {
+function miss(attempt: Attempt, expected: string, actual: FieldValue): typeof MISMATCH {
   attempt.expected = expected
   attempt.actual = actual
-  return MISFIT
+  return MISMATCH
 }
 
 function describe(value: FieldValue): string {

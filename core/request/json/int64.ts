@@ -11,7 +11,7 @@ const DECIMAL = /^(-?)([0-9]+)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]+))?$/
  */
 export function parseInteger(text: string, min: bigint, max: bigint): number | string | undefined {
   if (/[.eE]/.test(text)) {
-    const integer = toWhole(text)
+    const integer = toIntegerText(text)
     return integer === undefined ? undefined : parseInteger(integer, min, max)
   }
   const negative = text.charCodeAt(0) === 0x2d
@@ -39,7 +39,7 @@ export function parseInteger(text: string, min: bigint, max: bigint): number | s
  * Returns the digits of a number with a fraction or an exponent, or undefined if it is not an integer or has more
  * digits than 64 bits.
  */
-function toWhole(text: string): string | undefined {
+function toIntegerText(text: string): string | undefined {
   const [, sign = '', integer, fraction = '', exponent = '0'] = DECIMAL.exec(text) ?? []
   if (integer === undefined) return undefined
   const digits = integer + fraction

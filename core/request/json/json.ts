@@ -36,24 +36,24 @@ export type RestoreNumbers = (value: JsonValue, text: string) => JsonValue
  * one pass without allocations, which adds a quarter to a half to the time of `JSON.parse` (micro-benchmark
  * `request-document`).
  *
- * @param what description of the text for errors, such as `request body`.
+ * @param label description of the text for errors, such as `request body`.
  * @param restore called if `JSON.parse` may have rounded a number. @default numbers are doubles
  * @throws {GatewayError} 400 if the text is not JSON (with the position of the first error), not UTF-8, or exceeds a
  * limit.
  */
 export function parseJson(
   source: string | Uint8Array,
-  what = 'request body',
+  label = 'request body',
   id: string = GATEWAY_ID,
   restore?: RestoreNumbers,
 ): JsonValue {
-  const text = typeof source === 'string' ? source : decodeUtf8(source, what, id)
-  const isLong = checkBounds(text, what, id)
+  const text = typeof source === 'string' ? source : decodeUtf8(source, label, id)
+  const isLong = checkBounds(text, label, id)
   let value: JsonValue
   try {
     value = JSON.parse(text)
   } catch (error) {
-    throw badRequest(id, `${what} must be JSON: ${findJsonFault(text)}`, error)
+    throw badRequest(id, `${label} must be JSON: ${findJsonFault(text)}`, error)
   }
   return isLong && restore !== undefined ? restore(value, text) : value
 }
@@ -64,7 +64,7 @@ export function parseJson(
  *
  * @returns whether a number has an exponent or at least 16 characters; a double represents all others exactly.
  */
-function checkBounds(text: string, what: string, id: string): boolean {
+function checkBounds(text: string, label: string, id: string): boolean {
   const { length } = text
   let depth = 0
   let keys = 0
@@ -89,15 +89,15 @@ function checkBounds(text: string, what: string, id: string): boolean {
       end = i
     } else if (code === COLON) {
       if (++keys > MAX_KEYS)
-        throw badRequest(id, `${what} must not contain more than ${MAX_KEYS} names`)
+        throw badRequest(id, `${label} must not contain more than ${MAX_KEYS} names`)
       if (isForbidden(text, start, end, escaped))
         throw badRequest(
           id,
-          `${what} must not contain the name ${FORBIDDEN} (at position ${start})`,
+          `${label} must not contain the name ${FORBIDDEN} (at position ${start})`,
         )
     } else if (code === 0x5b || code === 0x7b) {
       if (++depth > MAX_DEPTH)
-        throw badRequest(id, `${what} must not nest deeper than ${MAX_DEPTH}`)
+        throw badRequest(id, `${label} must not nest deeper than ${MAX_DEPTH}`)
     } else if (code === 0x5d || code === 0x7d) depth--
     else if (isDigit(code)) {
       const first = i

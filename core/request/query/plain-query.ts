@@ -5,7 +5,7 @@ import { FORBIDDEN } from '../fields.ts'
 const PAIRS_MAX = 16
 const AMPERSAND = 38
 const EQUALS = 61
-const NINE = 57
+const DIGIT_NINE = 57
 const UNDERSCORE = 95
 const C = 99
 const P = 112
@@ -34,7 +34,7 @@ export function formatPlainQuery(query: string, shape: Shape | undefined): strin
     if (code === AMPERSAND) {
       if (nameEnd <= nameStart) return undefined
       // Objects enumerate numeric names first, regardless of the insertion order.
-      if (query.charCodeAt(nameStart) <= NINE) return undefined
+      if (query.charCodeAt(nameStart) <= DIGIT_NINE) return undefined
       const name = query.slice(nameStart, nameEnd)
       if (names === undefined) names = []
       else if (names.length === PAIRS_MAX || names.includes(name)) return undefined

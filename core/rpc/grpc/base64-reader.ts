@@ -7,7 +7,7 @@ export class Base64Reader {
   #rest = ''
 
   /** True if the input so far decodes to complete bytes. */
-  get isWhole(): boolean {
+  get isComplete(): boolean {
     return this.#rest === ''
   }
 

@@ -19,7 +19,7 @@ import {
   recordSuccess,
   toRouteName,
 } from '../../upstream/attempts.ts'
-import { toNoNode } from '../../upstream/balance/no-node.ts'
+import { noNodeError } from '../../upstream/balance/no-node.ts'
 import type { FailureKind, UpstreamFailure } from '../../upstream/call.ts'
 import { describeConnectFault } from '../../upstream/connect-error.ts'
 import { hasRoom, StreamBacklog } from '../../upstream/http2/backlog.ts'
@@ -145,7 +145,7 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply, Attempts {
     const pool = node?.http2
     if (node === undefined || pool === undefined) {
       const { service } = x.route!
-      const error = toNoNode(service, this.upstream)
+      const error = noNodeError(service, this.upstream)
       if (x.failure === '') x.failure = error.message
       x.failureKind = 'no-node'
       return this.#endWithError(error)
@@ -174,7 +174,7 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply, Attempts {
     if (!this.inFlight) return
     const bytes =
       this.#base64 === undefined ? Uint8Array.prototype.slice.call(chunk) : this.#base64.read(chunk)
-    if (bytes === undefined || (last && this.#base64?.isWhole === false)) {
+    if (bytes === undefined || (last && this.#base64?.isComplete === false)) {
       this.#cancel()
       const detail = 'the body of application/grpc-web-text must be base64'
       return this.#endWithError(new GatewayError(this.#x.route!.service, 400, detail))
@@ -200,7 +200,7 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply, Attempts {
     this.#endWithError(error)
   }
 
-  cutWaiting(): void {
+  abortWaiting(): void {
     this.#cancel()
     const detail =
       'the client did not read the response, and the limit for unread responses was exceeded (max_unread)'
@@ -228,28 +228,28 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply, Attempts {
   onStream(stream: ClientHttp2Stream, connection: Http2UpstreamConnection): void {
     this.#stream = stream
     stream.on('response', (headers, flags) => {
-      if (this.#isOf(stream)) this.#begin(headers, (flags & END_STREAM) > 0)
+      if (this.#isCurrent(stream)) this.#begin(headers, (flags & END_STREAM) > 0)
     })
     stream.on('trailers', (headers) => {
       this.#trailers = toFields(headers)
     })
     stream.on('end', () => {
-      if (!this.#isOf(stream) || !this.#x.answered) return
+      if (!this.#isCurrent(stream) || !this.#x.answered) return
       if (this.#trailers?.has('grpc-status')) return this.#finish(this.#trailers)
       // The stream was reset; the `close` event contains the reason.
       this.#ended = true
       stream.close(CANCEL)
     })
     stream.on('drain', () => {
-      if (this.#isOf(stream)) this.#drained(stream)
+      if (this.#isCurrent(stream)) this.#drained(stream)
     })
     stream.on('finish', () => {
-      if (this.#isOf(stream)) this.#awaitHead()
+      if (this.#isCurrent(stream)) this.#awaitHead()
     })
     // `close` follows and is handled.
     stream.on('error', ignore)
     stream.on('close', () => {
-      if (this.#isOf(stream)) this.#lose(stream, connection)
+      if (this.#isCurrent(stream)) this.#onConnectionLost(stream, connection)
     })
     this.#copy.replay((bytes, isLast) => {
       if (isLast) stream.end(bytes)
@@ -282,7 +282,7 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply, Attempts {
   }
 
   /** True if the stream belongs to the current attempt. */
-  #isOf(stream: ClientHttp2Stream): boolean {
+  #isCurrent(stream: ClientHttp2Stream): boolean {
     return this.inFlight && this.#stream === stream
   }
 
@@ -312,7 +312,7 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply, Attempts {
       if (this.#timeoutMs === 0) deadlines.remove(this)
       this.#x.resumeBody()
     }
-    if (this.#isOf(stream)) this.#count()
+    if (this.#isCurrent(stream)) this.#count()
   }
 
   /**
@@ -362,19 +362,19 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply, Attempts {
     const head = toReplyHead(headers, this.#wire)
     const cookie = this.upstream!.replyCookie?.(x, this.node!)
     if (cookie !== undefined) head.append('set-cookie', cookie)
-    if (isWhole) return this.#finishWhole(head)
+    if (isWhole) return this.#finishTrailersOnly(head)
     recordSuccess(this)
     const stream = this.#stream!
     x.start(200, head, -1)
     stream.on('data', (chunk: Buffer) => {
-      if (!this.#isOf(stream) || x.write(toWireBytes(this.#wire, chunk))) return
+      if (!this.#isCurrent(stream) || x.write(toWireBytes(this.#wire, chunk))) return
       stream.pause()
       beginWait(this, STREAM_WINDOW_BYTES)
     })
   }
 
   /** Handles a response without messages (Trailers-Only). */
-  #finishWhole(head: HeaderList): void {
+  #finishTrailersOnly(head: HeaderList): void {
     const trailers = readTrailers(head)
     if (!trailers.has('grpc-status')) {
       this.#end()
@@ -387,7 +387,7 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply, Attempts {
       if (this.inFlight) this.#finish(trailers)
       return
     }
-    this.#judge(trailers)
+    this.#recordGrpcStatus(trailers)
     this.#end()
     for (let i = 0; i < trailers.flat.length; i += 2)
       head.append(trailers.flat[i]!, trailers.flat[i + 1]!)
@@ -396,7 +396,7 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply, Attempts {
   }
 
   #finish(trailers: HeaderList): void {
-    this.#judge(trailers)
+    this.#recordGrpcStatus(trailers)
     const stream = this.#stream!
     this.#end()
     if (!this.#sent) stream.close(CANCEL)
@@ -404,7 +404,7 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply, Attempts {
   }
 
   /** Records the health of the node from the status of the call. */
-  #judge(trailers: HeaderList): void {
+  #recordGrpcStatus(trailers: HeaderList): void {
     const { trace } = this.#x
     const status = trailers.get('grpc-status')!
     if (status !== '0') trace?.failed(status)
@@ -412,7 +412,7 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply, Attempts {
   }
 
   /** Handles a stream that ended before its response. */
-  #lose(stream: ClientHttp2Stream, connection: Http2UpstreamConnection): void {
+  #onConnectionLost(stream: ClientHttp2Stream, connection: Http2UpstreamConnection): void {
     const x = this.#x
     const isUnserved = connection.isUnserved(stream) && !x.answered
     const isLost = connection.isClosed
@@ -452,7 +452,7 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply, Attempts {
     deadlines.remove(this)
     const x = this.#x
     if (x.answered && x.streaming && !isUnread) endReply(x, this.#wire, toErrorTrailers(error))
-    else x.giveUp(error)
+    else x.abortWith(error)
   }
 
   #failed(kind: FailureKind, detail: string): void {
@@ -480,7 +480,7 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply, Attempts {
     if (this.#timeoutMs === 0) deadlines.remove(this)
     this.#stream = undefined
     this.#backlog = undefined
-    this.#x.trace?.leave()
+    this.#x.trace?.endAttempt()
     endAttempt(this)
   }
 }

@@ -3,7 +3,7 @@ import type { Exchange } from '../../exchange.ts'
 import type { Wire } from './wire-format.ts'
 
 /** Request headers that are set by the gateway or belong to the client's protocol. */
-const NOT_FOR_BACKENDS: ReadonlySet<string> = new Set([
+const GATEWAY_HEADERS: ReadonlySet<string> = new Set([
   'connect-accept-encoding',
   'connect-content-encoding',
   'connect-protocol-version',
@@ -28,7 +28,7 @@ export function toGrpcFields(x: Exchange, wire: Wire): OutgoingHttpHeaders {
   const { flat } = headers
   for (let i = 0; i < flat.length; i += 2) {
     const name = flat[i]!
-    if (!NOT_FOR_BACKENDS.has(name)) addField(fields, name, flat[i + 1]!)
+    if (!GATEWAY_HEADERS.has(name)) addField(fields, name, flat[i + 1]!)
   }
   // The same encodings under different header names.
   const encoding = headers.get('connect-content-encoding')

@@ -48,7 +48,7 @@ export class BodyRelay {
     }
     const cost = frameCost(body.length)
     if (relayMemory.usedBytes + cost > relayMemory.maxBytes) return false
-    this.#hold(cost)
+    this.#countWaiting(cost)
     this.#waiting.push(Buffer.from(body))
     return true
   }
@@ -67,7 +67,7 @@ export class BodyRelay {
       // The recipient may have ended the call.
       if (this.#waiting !== waiting) return
       const { length } = waiting[sent++]!
-      this.#hold(-frameCost(length))
+      this.#countWaiting(-frameCost(length))
       this.#source.consumed(length)
     }
     if (sent > 0) this.#waiting = waiting.slice(sent)
@@ -76,11 +76,11 @@ export class BodyRelay {
 
   /** Discards the buffered bodies. */
   clear(): void {
-    this.#hold(-this.#waitingBytes)
+    this.#countWaiting(-this.#waitingBytes)
     this.#waiting = []
   }
 
-  #hold(bytes: number): void {
+  #countWaiting(bytes: number): void {
     relayMemory.usedBytes += bytes
     this.#waitingBytes += bytes
   }

@@ -101,10 +101,10 @@ export class PlainCall implements UpstreamCall, Carrier {
   }
 
   /** Cancels the call and closes its connection. */
-  lose(detail: string): void {
+  disconnect(detail: string): void {
     if (this.#settled) return
     const kind = this.sent ? 'closed' : 'unsent'
-    this.#giveUp()
+    this.#abandon()
     this.#call.onLost(kind, detail)
   }
 
@@ -123,11 +123,11 @@ export class PlainCall implements UpstreamCall, Carrier {
   }
 
   cancel(): void {
-    this.#giveUp()
+    this.#abandon()
   }
 
   expire(call: OutgoingCall): void {
-    this.#giveUp()
+    this.#abandon()
     call.onLost('timeout', `no response within ${call.timeoutMs} ms`)
   }
 
@@ -321,12 +321,12 @@ export class PlainCall implements UpstreamCall, Carrier {
   }
 
   #fail(error: GatewayError, isUntyped = false): void {
-    this.#giveUp()
+    this.#abandon()
     this.#call.onFail(error, isUntyped)
   }
 
   /** Ends the call, and the request if it is in flight. */
-  #giveUp(): void {
+  #abandon(): void {
     this.#finish()
     if (!this.#replied) this.#pool.cancel(this)
   }

@@ -50,6 +50,6 @@ export class PlainCaller {
     this.drain()
     // Waiting calls first, because they would otherwise be sent when calls in flight end.
     const calls = [...this.#calls].sort((a, b) => Number(a.sent) - Number(b.sent))
-    for (const call of calls) call.lose('the caller was closed')
+    for (const call of calls) call.disconnect('the caller was closed')
   }
 }

@@ -6,7 +6,7 @@ import { FAIL_MAX_BYTES, PAYLOAD_MAX_BYTES } from '../ws/frames.ts'
 export const LINES = 'application/x-ndjson'
 
 /** Maximum length that an error line adds to its error. */
-const AROUND_MAX_BYTES = 64
+const ENVELOPE_MAX_BYTES = 64
 export const LINE_FEED = 10
 const BLANK = 32
 const END = Buffer.of(LINE_FEED)
@@ -35,12 +35,16 @@ export function toLine(body: string | Uint8Array): Buffer {
   }
   const last = line.length - 1
   if (last === 0) return NOTHING
-  toBlanks(line, LINE_FEED, last)
+  replaceWithBlanks(line, LINE_FEED, last)
   return line
 }
 
 /** Replaces each occurrence of a byte before `end` with a space. Line breaks in JSON only occur between tokens. */
-export function toBlanks(bytes: Uint8Array, byte: number, end: number = bytes.length): void {
+export function replaceWithBlanks(
+  bytes: Uint8Array,
+  byte: number,
+  end: number = bytes.length,
+): void {
   for (let at = bytes.indexOf(byte); at >= 0 && at < end; at = bytes.indexOf(byte, at + 1))
     bytes[at] = BLANK
 }
@@ -48,7 +52,7 @@ export function toBlanks(bytes: Uint8Array, byte: number, end: number = bytes.le
 /** Parses an error line `{"error": {…}}` of a stream. Returns undefined for any other line. */
 export function parseErrorLine(line: Buffer, service: string): GatewayError | undefined {
   // Most lines are excluded by their length or prefix.
-  if (line.length > FAIL_MAX_BYTES + AROUND_MAX_BYTES) return undefined
+  if (line.length > FAIL_MAX_BYTES + ENVELOPE_MAX_BYTES) return undefined
   if (!ERROR_LINE.test(line.toString('latin1', 0, 32))) return undefined
   let document: Readonly<Record<string, unknown>>
   try {

@@ -45,21 +45,21 @@ export class CallTable<T> {
     const ids = this.#ids
     const calls = this.#calls
     const mask = this.#mask
-    let hole = Math.imul(id, SPREAD) >>> this.#shift
-    while (ids[hole] !== id) {
-      if (ids[hole] === 0) return false
-      hole = (hole + 1) & mask
+    let freeSlot = Math.imul(id, SPREAD) >>> this.#shift
+    while (ids[freeSlot] !== id) {
+      if (ids[freeSlot] === 0) return false
+      freeSlot = (freeSlot + 1) & mask
     }
     // Moves following entries up, unless that would put them before their first slot.
-    for (let i = (hole + 1) & mask; ids[i] !== 0; i = (i + 1) & mask) {
+    for (let i = (freeSlot + 1) & mask; ids[i] !== 0; i = (i + 1) & mask) {
       const first = Math.imul(ids[i]!, SPREAD) >>> this.#shift
-      if (((i - first) & mask) < ((i - hole) & mask)) continue
-      ids[hole] = ids[i]!
-      calls[hole] = calls[i]
-      hole = i
+      if (((i - first) & mask) < ((i - freeSlot) & mask)) continue
+      ids[freeSlot] = ids[i]!
+      calls[freeSlot] = calls[i]
+      freeSlot = i
     }
-    ids[hole] = 0
-    calls[hole] = undefined
+    ids[freeSlot] = 0
+    calls[freeSlot] = undefined
     this.size--
     // Shrinks after a burst, and only at an eighth, so that it does not immediately grow again.
     if (mask >= SHRINK_MIN && this.size * 8 < mask) this.#resize((mask + 1) / 2)

@@ -67,7 +67,7 @@ export class Channel implements Carrier {
   #closed = false
   readonly #owner: ClientOwner = {
     onRetired: (connection) => this.#retire(connection),
-    onUnsent: (call) => this.#again(call),
+    onUnsent: (call) => this.#redispatch(call),
     onIdle: (connection) => this.#idle(connection),
     onClosed: (connection) => this.#removeConnection(connection),
   }
@@ -267,7 +267,7 @@ export class Channel implements Carrier {
   }
 
   /** Retries once, since a node may reject every connection. */
-  #again(call: OutgoingCall): void {
+  #redispatch(call: OutgoingCall): void {
     if (!call.resent && !this.#closed) {
       call.resent = true
       call.id = 0
@@ -296,7 +296,7 @@ export class Channel implements Carrier {
     for (const line of [...this.#open, ...this.#retired.values()]) {
       const { connection, socket } = line
       // A ping queues behind long messages, which may take longer than its timeout.
-      if (hasMoved(line)) connection.lastSeenMs = clock.nowMs
+      if (hasProgressed(line)) connection.lastSeenMs = clock.nowMs
       if (connection.pending === 0 || clock.nowMs - connection.lastSeenMs < pingAfterMs) {
         line.silentChecks = 0
         continue
@@ -313,7 +313,7 @@ export class Channel implements Carrier {
 }
 
 /** True if bytes were received or sent since the last check. */
-function hasMoved(line: Line): boolean {
+function hasProgressed(line: Line): boolean {
   const { bytesRead } = line.tcp
   const { bufferedAmount } = line.socket
   const isReceiving = bytesRead !== line.bytesRead

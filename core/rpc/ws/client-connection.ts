@@ -26,8 +26,8 @@ import {
   STREAM,
   STREAM_ID_MAX,
   TEXT_MESSAGE,
+  UNEXPECTED_TYPE,
   UNKNOWN_STREAM,
-  WRONG_END,
   WRONG_RESPONSE,
 } from './frames.ts'
 
@@ -97,20 +97,20 @@ export class ClientConnection
     call.isBlocked = false
     call.started = false
     call.answering = false
-    let leftMs = call.timeoutMs
-    if (leftMs > 0) {
-      if (call.timedNext === undefined) deadlines.add(call, leftMs, call.sentMs)
-      else leftMs = deadlines.left(call)
+    let remainingMs = call.timeoutMs
+    if (remainingMs > 0) {
+      if (call.timedNext === undefined) deadlines.add(call, remainingMs, call.sentMs)
+      else remainingMs = deadlines.left(call)
     }
     this.calls.add(id, call)
     // Except for an empty body, which would be a request in a call without MORE.
     if (call.halfClosed && call.body.length > 0) call.more = false
     const flags = (call.more ? MORE : 0) | (call.stream ? STREAM : 0)
-    if (!this.writer.call(id, flags, leftMs, call)) {
+    if (!this.writer.call(id, flags, remainingMs, call)) {
       this.#take(call)
       const detail = `request must be at most ${this.payloadMaxBytes} bytes including metadata`
       call.onFail(new GatewayError(call.service, 413, detail))
-      this.#rest()
+      this.#closeIfIdle()
     } else if (call.halfClosed && call.more) this.writer.end(id)
     if (id === STREAM_ID_MAX) this.#retire()
   }
@@ -134,24 +134,24 @@ export class ClientConnection
   cancel(call: OutgoingCall): void {
     this.writer.cancel(call.id)
     this.#take(call)
-    this.#rest()
+    this.#closeIfIdle()
   }
 
   expire(call: OutgoingCall): void {
     this.writer.cancel(call.id)
     this.#take(call)
     call.onLost('timeout', `no response within ${call.timeoutMs} ms`)
-    this.#rest()
+    this.#closeIfIdle()
   }
 
   /** Closes the connection. Its calls are lost. */
   close(detail: string): void {
-    if (this.#lose(detail)) this.socket.close(1000, '')
+    if (this.#disconnect(detail)) this.socket.close(1000, '')
   }
 
   /** Terminates the connection. Its calls are lost. */
   terminate(detail: string): void {
-    if (this.#lose(detail)) this.socket.terminate()
+    if (this.#disconnect(detail)) this.socket.terminate()
   }
 
   onMessage(data: Uint8Array, binary: boolean): void {
@@ -160,7 +160,7 @@ export class ClientConnection
     const bytes = toBuffer(data)
     const breach = binary ? this.#reader.read(bytes) : TEXT_MESSAGE
     if (breach === undefined) return
-    if (this.#lose(`protocol error by the service: ${breach.reason}`)) {
+    if (this.#disconnect(`protocol error by the service: ${breach.reason}`)) {
       this.socket.close(breach.code, breach.reason)
     }
   }
@@ -172,7 +172,7 @@ export class ClientConnection
   }
 
   onClose(code: number, reason: string): void {
-    this.#lose(`connection closed (${code}${reason === '' ? '' : ` ${reason}`})`)
+    this.#disconnect(`connection closed (${code}${reason === '' ? '' : ` ${reason}`})`)
   }
 
   onFrame(
@@ -197,7 +197,7 @@ export class ClientConnection
         const error = parseFail(json, service)
         if (error !== undefined) call.onFail(error)
         else call.onFail(toBadResponse(service, 'the error is not valid JSON'), true)
-        this.#rest()
+        this.#closeIfIdle()
         return undefined
       }
       case DATA:
@@ -207,12 +207,12 @@ export class ClientConnection
         if (!call.stream) return WRONG_RESPONSE
         this.#take(call)
         call.onEnd()
-        this.#rest()
+        this.#closeIfIdle()
         return undefined
       case CREDIT:
         return this.credit(call, readU32(bytes, start))
       default:
-        return WRONG_END
+        return UNEXPECTED_TYPE
     }
   }
 
@@ -248,7 +248,7 @@ export class ClientConnection
     }
     this.#take(call)
     call.onReply(metadata, bytes.subarray(bodyStart, end))
-    this.#rest()
+    this.#closeIfIdle()
     return undefined
   }
 
@@ -262,12 +262,12 @@ export class ClientConnection
       if (call.id <= lastId || call.carrier !== this) continue
       this.remove(call)
       call.carrier = undefined
-      this.#giveBack(call)
+      this.#returnUnsent(call)
     }
-    this.#rest()
+    this.#closeIfIdle()
   }
 
-  #giveBack(call: OutgoingCall): void {
+  #returnUnsent(call: OutgoingCall): void {
     if (!call.started) return this.#owner.onUnsent(call)
     call.release()
     call.onLost('unsent', 'the service accepts no more calls')
@@ -279,7 +279,7 @@ export class ClientConnection
   }
 
   /** Closes a retired connection without calls. */
-  #rest(): void {
+  #closeIfIdle(): void {
     if (this.calls.size > 0 || this.closed) return
     if (this.retired) this.close('')
     else this.#owner.onIdle(this)
@@ -292,7 +292,7 @@ export class ClientConnection
   }
 
   /** @returns false if it was already closed. */
-  #lose(detail: string): boolean {
+  #disconnect(detail: string): boolean {
     if (this.closed) return false
     this.closed = true
     const { sentCallId } = this.writer
@@ -318,7 +318,7 @@ export class ClientConnection
       return new GatewayError(service, 431, detail)
     }
     if (service.length > 0xffff || endpoint.length > 0xffff) {
-      return new GatewayError(service.slice(0, 100), 400, 'name is too long')
+      return new GatewayError(service.slice(0, 100), 400, 'service or endpoint name is too long')
     }
     return undefined
   }

@@ -6,7 +6,7 @@ import {
   WINDOW_MAX_BYTES,
 } from './frames.ts'
 
-const OVERDRAWN = protocolError('window is overdrawn')
+const WINDOW_EXCEEDED = protocolError('window is overdrawn')
 const WINDOW_TOO_LARGE = protocolError('window is too large')
 
 /** Flow-control windows of a call at one end (docs/protocol.md §2.5). */
@@ -27,7 +27,7 @@ export function openWindows(call: CallWindows): void {
 
 /** Accounts for a received body. Returns an error on a protocol violation. */
 export function receiveBody(call: CallWindows, bytes: number): ProtocolError | undefined {
-  if (call.receiveWindow <= 0) return OVERDRAWN
+  if (call.receiveWindow <= 0) return WINDOW_EXCEEDED
   call.receiveWindow -= frameCost(bytes)
   return undefined
 }

@@ -13,7 +13,7 @@ import {
 } from './frames.ts'
 
 const TOO_LONG: ProtocolError = { code: 1009, reason: 'frame is too long' }
-const CUT = protocolError('message ends inside a frame')
+const INCOMPLETE_FRAME = protocolError('message ends inside a frame')
 const EMPTY = protocolError('message without a frame')
 const UNKNOWN_TYPE = protocolError('unknown frame type')
 const WRONG_FLAGS = protocolError('invalid flags for the frame type')
@@ -100,7 +100,7 @@ export class FrameReader<Bytes extends Uint8Array> {
     let at = from
     while (at < length) {
       const start = at + HEADER_BYTES
-      if (start > length) return CUT
+      if (start > length) return INCOMPLETE_FRAME
       const size = readU32(bytes, at)
       if (size > this.#payloadMaxBytes) return TOO_LONG
       const end = start + size
@@ -123,13 +123,13 @@ export class FrameReader<Bytes extends Uint8Array> {
    * Only a message of the full length may end inside a frame, so that a few bytes cannot reserve memory for a frame.
    */
   #begin(message: Bytes, from: number, frameBytes: number): ProtocolError | undefined {
-    if (message.length !== WS_MESSAGE_MAX_BYTES) return CUT
+    if (message.length !== WS_MESSAGE_MAX_BYTES) return INCOMPLETE_FRAME
     this.#frame = this.#memory.allocate(frameBytes)
     return this.#buffer(message, from, this.#frame)
   }
 
   #buffer(message: Bytes, from: number, frame: Bytes): ProtocolError | undefined {
-    if (message.length !== WS_MESSAGE_MAX_BYTES) return CUT
+    if (message.length !== WS_MESSAGE_MAX_BYTES) return INCOMPLETE_FRAME
     frame.set(message.subarray(from), this.#filledBytes)
     this.#filledBytes += message.length - from
     this.#memory.onBuffered?.(this.#filledBytes)

@@ -54,7 +54,7 @@ export function protocolError(reason: string): ProtocolError {
 }
 
 export const TEXT_MESSAGE: ProtocolError = protocolError('message must be binary')
-export const WRONG_END: ProtocolError = protocolError('unexpected frame type from this peer')
+export const UNEXPECTED_TYPE: ProtocolError = protocolError('unexpected frame type from this peer')
 export const UNKNOWN_STREAM: ProtocolError = protocolError('stream id was never used')
 export const METADATA_TOO_LONG: ProtocolError = protocolError('metadata is too long')
 export const WRONG_RESPONSE: ProtocolError = protocolError('response does not match the call')

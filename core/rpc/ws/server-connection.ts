@@ -32,8 +32,8 @@ import {
   readU32,
   STREAM_ID_MAX,
   TEXT_MESSAGE,
+  UNEXPECTED_TYPE,
   UNKNOWN_STREAM,
-  WRONG_END,
 } from './frames.ts'
 import { ServerCall, type ServerCallCarrier } from './server-call.ts'
 
@@ -59,7 +59,7 @@ const NO_MORE = protocolError('body after the final body')
 const PAUSE_BYTES = 4 * 1024 * 1024
 
 /** Time for the caller to close the connection after GOAWAY, in milliseconds. */
-const PATIENCE_MS = 2000
+const CLOSE_TIMEOUT_MS = 2000
 
 const NOTHING = Buffer.alloc(0)
 
@@ -78,7 +78,7 @@ export class ServerConnection
   #requestBytes = 0
   #leaving = false
   /** Timer that runs when a connection has no more calls after GOAWAY. */
-  #patience: NodeJS.Timeout | undefined = undefined
+  #closeTimer: NodeJS.Timeout | undefined = undefined
   #paused = false
   /** Bytes counted in `replyMemory`. */
   #waitingBytes = 0
@@ -109,7 +109,7 @@ export class ServerConnection
     if (this.#leaving || this.closed) return
     this.#leaving = true
     this.writer.goAway(this.#lastId)
-    this.#rest()
+    this.#closeIfIdle()
   }
 
   /** Closes the connection. Its calls are canceled. */
@@ -132,11 +132,11 @@ export class ServerConnection
       this.socket.resume()
     }
     this.resumeCalls()
-    if (this.#leaving && !this.writer.blocked) this.#rest()
+    if (this.#leaving && !this.writer.blocked) this.#closeIfIdle()
   }
 
   onClose(): void {
-    this.#lose()
+    this.#abortCalls()
   }
 
   onFrame(
@@ -150,7 +150,8 @@ export class ServerConnection
     if (type === CALL) return this.#call(flags, id, bytes, start, end)
     const call = this.calls.get(id)
     if (call === undefined) {
-      if (type !== DATA && type !== END && type !== CANCEL && type !== CREDIT) return WRONG_END
+      if (type !== DATA && type !== END && type !== CANCEL && type !== CREDIT)
+        return UNEXPECTED_TYPE
       return id === 0 || id > this.#lastId ? UNKNOWN_STREAM : undefined
     }
     switch (type) {
@@ -165,12 +166,12 @@ export class ServerConnection
       case CANCEL:
         this.#take(call)
         call.receiver.onCancel('cancel')
-        this.#rest()
+        this.#closeIfIdle()
         return undefined
       case CREDIT:
         return this.credit(call, readU32(bytes, start))
       default:
-        return WRONG_END
+        return UNEXPECTED_TYPE
     }
   }
 
@@ -221,7 +222,7 @@ export class ServerConnection
     this.#take(call)
     call.receiver.onCancel('timeout')
     this.#bound()
-    this.#rest()
+    this.#closeIfIdle()
   }
 
   protected override onCredit(call: ServerCall): void {
@@ -286,12 +287,12 @@ export class ServerConnection
     this.#dispatching = false
     call.body = NOTHING
     // Calls with a synchronous response never enter the table.
-    if (!call.isSettled) this.#keep(call, bodyBytes)
-    if (this.#leaving) this.#rest()
+    if (!call.isSettled) this.#retain(call, bodyBytes)
+    if (this.#leaving) this.#closeIfIdle()
     return undefined
   }
 
-  #keep(call: ServerCall, bodyBytes: number): void {
+  #retain(call: ServerCall, bodyBytes: number): void {
     if (this.closed) {
       call.isSettled = true
       call.receiver.onCancel('closed')
@@ -308,7 +309,7 @@ export class ServerConnection
   #finish(call: ServerCall): void {
     this.#take(call)
     this.#bound()
-    if (this.#leaving) this.#rest()
+    if (this.#leaving) this.#closeIfIdle()
   }
 
   /**
@@ -320,7 +321,7 @@ export class ServerConnection
     if (this.writer.blocked) this.#count()
     if (waitingBytes <= PAUSE_BYTES) return
     if (waitingBytes > this.#maxWaitingBytes) {
-      this.#lose()
+      this.#abortCalls()
       this.socket.terminate()
     } else if (!this.#paused && !this.closed) {
       this.#paused = true
@@ -345,27 +346,27 @@ export class ServerConnection
   }
 
   /** Closes the connection once it has no more calls. */
-  #rest(): void {
+  #closeIfIdle(): void {
     if (!this.#leaving || this.calls.size > 0 || this.#dispatching || this.closed) return
     this.writer.flush()
     if (this.writer.waitingBytes > 0) return
     // Closing immediately would cause TCP resets for calls in transit, so that the caller loses unread data such as
     // GOAWAY.
-    this.#patience ??= setTimeout(() => this.close(), PATIENCE_MS)
+    this.#closeTimer ??= setTimeout(() => this.close(), CLOSE_TIMEOUT_MS)
   }
 
   #end(code: number, reason: string): void {
     if (this.closed) return
     this.writer.flush()
-    this.#lose()
+    this.#abortCalls()
     this.socket.close(code, reason)
   }
 
-  #lose(): void {
+  #abortCalls(): void {
     if (this.closed) return
     this.closed = true
     this.#count()
-    clearTimeout(this.#patience)
+    clearTimeout(this.#closeTimer)
     this.writer.close()
     this.#reader.clear()
     for (const call of this.calls.list()) {

@@ -97,10 +97,10 @@ function createTwoChoices(
 
 function createLeastConnections(nodes: readonly UpstreamNode[]): Balancer {
   // Ties use round-robin, so that an idle service does not only use its first node.
-  const inTurn = createRoundRobin(nodes)
+  const roundRobin = createRoundRobin(nodes)
   return {
     pick(x, tried) {
-      let best = inTurn.pick(x, tried)!
+      let best = roundRobin.pick(x, tried)!
       for (let i = 0; i < nodes.length; i++) {
         const node = nodes[i]!
         if (isLessBusy(node, best) && node !== tried) best = node

@@ -36,9 +36,9 @@ export function createMaglev(
 /** Nodes take turns to claim slots, each by its own permutation, and more often with a larger weight. */
 function buildTable(nodes: readonly UpstreamNode[]): Uint16Array | Uint32Array {
   const table = nodes.length < 65_535 ? new Uint16Array(SLOTS) : new Uint32Array(SLOTS)
-  const isTaken = new Uint8Array(SLOTS)
+  const isAssigned = new Uint8Array(SLOTS)
   const maxWeight = nodes.reduce((max, { weight }) => Math.max(max, weight), 1)
-  const turns = nodes.map(({ id, weight }) => {
+  const schedules = nodes.map(({ id, weight }) => {
     const hash = hashText(id, 0, id.length)
     return {
       at: hash % SLOTS,
@@ -53,22 +53,22 @@ function buildTable(nodes: readonly UpstreamNode[]): Uint16Array | Uint32Array {
   /** Nodes by the round of their next turn. If one weight is large, few nodes have a turn in most rounds. */
   const byRound = new Map<number, number[]>()
   const plan = (index: number): void => {
-    const round = Math.floor(turns[index]!.next)
-    const sameRound = byRound.get(round)
-    if (sameRound === undefined) byRound.set(round, [index])
-    else sameRound.push(index)
+    const round = Math.floor(schedules[index]!.next)
+    const indexesOfRound = byRound.get(round)
+    if (indexesOfRound === undefined) byRound.set(round, [index])
+    else indexesOfRound.push(index)
   }
-  for (const index of turns.keys()) plan(index)
+  for (const index of schedules.keys()) plan(index)
   for (let round = 0, remaining = SLOTS; ; round++) {
     const indexes = byRound.get(round) ?? []
     byRound.delete(round)
     for (const index of indexes) {
-      const turn = turns[index]!
-      while (isTaken[turn.at] === 1) turn.at = (turn.at + turn.step) % SLOTS
-      isTaken[turn.at] = 1
-      table[turn.at] = index
+      const schedule = schedules[index]!
+      while (isAssigned[schedule.at] === 1) schedule.at = (schedule.at + schedule.step) % SLOTS
+      isAssigned[schedule.at] = 1
+      table[schedule.at] = index
       if (--remaining === 0) return table
-      turn.next += turn.every
+      schedule.next += schedule.every
       plan(index)
     }
   }

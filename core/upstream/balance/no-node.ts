@@ -5,7 +5,7 @@ import type { Upstream } from '../upstream.ts'
  * 503 for a registered service without a usable node, or with an open circuit breaker (reference 15.2). The error is
  * temporary, so that clients and load balancers retry.
  */
-export function toNoNode(
+export function noNodeError(
   service: string,
   upstream: Pick<Upstream, 'openForMs'> | undefined,
 ): GatewayError {

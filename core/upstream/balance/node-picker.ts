@@ -7,7 +7,7 @@ import type { BalanceOptions, Balancer } from './policy.ts'
 import { selectNodes } from './select-nodes.ts'
 import { SlowStart } from './slow-start.ts'
 import { createSticky, type Sticky } from './sticky.ts'
-import { drawOne } from './weighted.ts'
+import { pickWeighted } from './weighted.ts'
 
 /**
  * Selects one of the usable nodes of a service. The balancer is built on the first use after a change; afterwards
@@ -118,7 +118,7 @@ export class NodePicker {
     const others = this.others(tried)
     const selected = selectNodes(others, others, this.#policies)
     const { kind } = this.#balance
-    if (kind === 'round-robin' || kind === 'random') return drawOne(selected, this.#randomBits)
+    if (kind === 'round-robin' || kind === 'random') return pickWeighted(selected, this.#randomBits)
     // For a single request, building a table costs more than its more even shares are worth.
     const balance = kind === 'maglev' ? { ...this.#balance, kind: 'hash' as const } : this.#balance
     return createBalancer(balance, selected, this.#randomBits).pick(x, last)

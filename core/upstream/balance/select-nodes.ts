@@ -12,19 +12,20 @@ export function selectNodes(
   usable: readonly UpstreamNode[],
   { panicThreshold, zone }: UpstreamPolicies,
 ): readonly UpstreamNode[] {
-  const hasEnough = (some: readonly UpstreamNode[], of: readonly UpstreamNode[]): boolean =>
-    some.length * 100 >= of.length * panicThreshold && (some.length > 0 || panicThreshold === 0)
+  const hasEnough = (subset: readonly UpstreamNode[], total: readonly UpstreamNode[]): boolean =>
+    subset.length * 100 >= total.length * panicThreshold &&
+    (subset.length > 0 || panicThreshold === 0)
   const priorities = listPriorities(all)
   const priority = priorities.find((each) => hasEnough(pick(usable, each), pick(all, each)))
   const candidates = pick(all, priority ?? priorities[0] ?? 0)
   const selected = priority === undefined ? omitUnreachable(candidates) : pick(usable, priority)
   if (zone === '') return selected
-  const isNear = (node: UpstreamNode): boolean => node.zone === zone
-  const near = selected.filter(isNear)
-  return near.length > 0 && hasEnough(near, candidates.filter(isNear)) ? near : selected
+  const isInZone = (node: UpstreamNode): boolean => node.zone === zone
+  const inZone = selected.filter(isInZone)
+  return inZone.length > 0 && hasEnough(inZone, candidates.filter(isInZone)) ? inZone : selected
 
-  function pick(nodes: readonly UpstreamNode[], wanted: number): readonly UpstreamNode[] {
-    return priorities.length === 1 ? nodes : nodes.filter((node) => node.priority === wanted)
+  function pick(nodes: readonly UpstreamNode[], requested: number): readonly UpstreamNode[] {
+    return priorities.length === 1 ? nodes : nodes.filter((node) => node.priority === requested)
   }
 }
 
@@ -60,6 +61,8 @@ export function toSubset(
     return hashText(text, 0, text.length)
   }
   const ranks = new Map(nodes.map((node) => [node, rank(node)]))
-  const chosen = new Set(nodes.toSorted((a, b) => ranks.get(a)! - ranks.get(b)!).slice(0, size))
-  return nodes.filter((node) => chosen.has(node))
+  const selectedNodes = new Set(
+    nodes.toSorted((a, b) => ranks.get(a)! - ranks.get(b)!).slice(0, size),
+  )
+  return nodes.filter((node) => selectedNodes.has(node))
 }

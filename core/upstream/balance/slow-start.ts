@@ -3,7 +3,7 @@ import type { UpstreamNode } from '../node/upstream-node.ts'
 /** Initial share of requests during a slow start. */
 const MIN_SHARE = 0.1
 
-/** Gives new and returning nodes an increasing share of requests. */
+/** Sends an increasing share of requests to new and returning nodes. */
 export class SlowStart {
   #durationMs: number
   /** End of the last slow start; 0 if no node is in its slow start. */

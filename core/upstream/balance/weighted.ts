@@ -73,7 +73,7 @@ export function createDraw(nodes: readonly UpstreamNode[], randomBits: () => num
 }
 
 /** Draws a node with a probability proportional to its weight, without a table. Returns undefined without nodes. */
-export function drawOne(
+export function pickWeighted(
   nodes: readonly UpstreamNode[],
   randomBits: () => number,
 ): UpstreamNode | undefined {

@@ -88,7 +88,7 @@ export class ConcurrencyLimits {
         if (options === undefined || options === 'off') return undefined
         return this.#enter(x, options, priority)
       },
-      onDone: (x) => this.#leave(x),
+      onDone: (x) => this.#release(x),
       close: () => overload?.delay.close(),
     }
   }
@@ -132,14 +132,14 @@ export class ConcurrencyLimits {
     })
   }
 
-  #leave(x: Exchange): void {
+  #release(x: Exchange): void {
     const entry = this.#entries.get(x)
     if (entry === undefined) return
     this.#entries.delete(x)
     const { key, limiter, ticket } = entry
     // Failed requests end early, and WebSockets late, so they are not sampled.
     const isSample = !x.aborted && x.failureKind === '' && x.status !== 101
-    limiter.leave(ticket, isSample ? x.upstreamReplyMs || performance.now() : 0)
+    limiter.release(ticket, isSample ? x.upstreamReplyMs || performance.now() : 0)
     const { per, limit } = limiter.options
     const isDisposable = per === 'account' && limit !== 'auto'
     if (limiter.active + limiter.waiting === 0 && (isDisposable || this.#limiters.size > MAX_IDLE))

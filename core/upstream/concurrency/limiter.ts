@@ -54,7 +54,7 @@ export class Limiter {
     this.#grantFree()
   }
 
-  /** Gives the request a slot if one is available. */
+  /** Assigns a slot to the request if one is available. */
   enter(ticket: Ticket): boolean {
     if (this.#waiting.size > 0) this.#grantFree()
     if (this.active >= this.limit * this.units) return false
@@ -90,7 +90,7 @@ export class Limiter {
    *
    * @param endMs start of the response, for the `auto` limit; 0 if the duration does not count.
    */
-  leave(ticket: Ticket, endMs: number): void {
+  release(ticket: Ticket, endMs: number): void {
     const { state } = ticket
     if (state === 'waiting') {
       this.#waiting.remove(ticket)

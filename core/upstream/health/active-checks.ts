@@ -92,10 +92,10 @@ class NodeCheck {
     const { service, id, host, port, secure, protocol } = node
     const key = JSON.stringify([service, id, host, port, secure, protocol, options])
     this.#shared = share?.(key, {
-      lead: () => this.#lead(),
+      lead: () => this.#becomeLeader(),
       receive: (reason) => this.#change(reason),
     })
-    if (this.#shared === undefined) this.#lead()
+    if (this.#shared === undefined) this.#becomeLeader()
   }
 
   close(): void {
@@ -107,7 +107,7 @@ class NodeCheck {
     this.#node.isUnhealthy = false
   }
 
-  #lead(): void {
+  #becomeLeader(): void {
     if (this.#closed || this.#probe !== undefined) return
     this.#probe = openProbe(this.#node, this.#options)
     this.#load.nodes++

@@ -114,8 +114,8 @@ export class Breaker {
 
   #rotate(nowMs: number): void {
     const slot = Math.floor(nowMs / (this.#options.windowMs / SLOTS))
-    const passed = Math.min(SLOTS, slot - this.#slot)
-    for (let i = 1; i <= passed; i++) {
+    const elapsedSlots = Math.min(SLOTS, slot - this.#slot)
+    for (let i = 1; i <= elapsedSlots; i++) {
       this.#requests[(this.#slot + i) % SLOTS] = 0
       this.#failures[(this.#slot + i) % SLOTS] = 0
     }

@@ -85,7 +85,7 @@ export class CircuitBreakers {
   }
 
   /** Removes nodes that are no longer part of the service. */
-  keepOnly(nodes: readonly UpstreamNode[]): void {
+  retainOnly(nodes: readonly UpstreamNode[]): void {
     const used = new Set(nodes)
     for (const node of this.#nodes.keys())
       if (!used.has(node)) {

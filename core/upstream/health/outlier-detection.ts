@@ -160,7 +160,7 @@ export class OutlierDetector {
     }
     failures.add(this.options.scope === 'node' ? '' : route, {
       isGatewayError: typeof failure === 'string' || isGatewayError(failure),
-      isProven: failure === 'connect' || failure === 'reset' || this.options.scope === 'node',
+      isConfirmed: failure === 'connect' || failure === 'reset' || this.options.scope === 'node',
     })
     if (this.nodes.includes(node)) this.#suspects.add(node)
     if (failure === 'connect') return this.#ejectUnreachable(node, nowMs)
@@ -174,8 +174,8 @@ export class OutlierDetector {
       if (suspect === peer) continue
       const failures = suspect.failures as NodeFailures
       const failing = failures.routes.get(route)
-      if (failing === undefined || failing.isProven) continue
-      failing.isProven = true
+      if (failing === undefined || failing.isConfirmed) continue
+      failing.isConfirmed = true
       if (this.#isOutlier(failures)) hasChanged = this.#tryEject(suspect, nowMs) || hasChanged
     }
     return hasChanged
@@ -197,9 +197,9 @@ export class OutlierDetector {
   }
 
   #isOutlier(failures: NodeFailures): boolean {
-    const proven = [...failures.routes.values()].filter(({ isProven }) => isProven)
-    if (proven.length > 0 && this.#isReached(failures)) return true
-    return proven.filter((route) => this.#isReached(route)).length >= FAILING_ROUTES
+    const confirmed = [...failures.routes.values()].filter(({ isConfirmed }) => isConfirmed)
+    if (confirmed.length > 0 && this.#isReached(failures)) return true
+    return confirmed.filter((route) => this.#isReached(route)).length >= FAILING_ROUTES
   }
 
   #isReached(run: {

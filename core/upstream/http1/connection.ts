@@ -78,9 +78,9 @@ export class Http1Connection {
   #paused = false
   #ended = false
   /** Whether the gateway, and not the backend, closes the connection. */
-  #isOurs = false
+  #isClosedByGateway = false
   // Writing
-  #out = ''
+  #pendingOutput = ''
   /** Head of a request with a body, which is sent with the first chunk. */
   #pendingHead = ''
   /** Whether the kernel has not yet accepted all written bytes. */
@@ -89,7 +89,7 @@ export class Http1Connection {
   #pendingBytes = 0
   /** Number of calls at the end of the list that are not yet written. */
   #unsent = 0
-  #bodyLeft = 0
+  #bodyRemaining = 0
   readonly #queue = new SendQueue()
 
   constructor(options: Http1Options, owner: ConnectionOwner) {
@@ -168,28 +168,28 @@ export class Http1Connection {
     if (text !== '') {
       // Written at the end of this tick, so that pipelined heads are sent in one write and the system calls of all
       // connections are batched.
-      if (this.#out === '') flushAtTickEnd(this)
-      this.#out += text
+      if (this.#pendingOutput === '') flushAtTickEnd(this)
+      this.#pendingOutput += text
       return
     }
     this.#pendingHead = call.head
-    this.#bodyLeft = call.bodyLength
+    this.#bodyRemaining = call.bodyLength
     if (this.#connected) this.#requestBody(call)
   }
 
   #requestBody(call: UpstreamCall): void {
     call.onReady()
     // The body may also arrive in this tick.
-    if (this.#pendingHead !== '' || this.#out !== '') flushAtTickEnd(this)
+    if (this.#pendingHead !== '' || this.#pendingOutput !== '') flushAtTickEnd(this)
   }
 
   flush(): void {
-    const out = this.#out + this.#pendingHead
+    const out = this.#pendingOutput + this.#pendingHead
     // The body has arrived, or the connection has ended and returned its calls.
     if (this.closed || out === '') return
     // Waiting for the client to send the body.
     if (this.#pendingHead !== '') this.#deadlineMs = 0
-    this.#out = ''
+    this.#pendingOutput = ''
     this.#pendingHead = ''
     this.#unsent = 0
     if (!this.#queue.isEmpty) this.#write(Buffer.from(out, 'latin1'), undefined)
@@ -203,7 +203,7 @@ export class Http1Connection {
    */
   sendBody(chunk: Uint8Array, last: boolean): boolean {
     if (this.closed) return true
-    const chunked = this.#bodyLeft < 0
+    const chunked = this.#bodyRemaining < 0
     const framing = chunked && chunk.length > 0 ? `${chunk.length.toString(16)}\r\n` : ''
     const head = this.#pendingHead + framing
     const tail = chunked ? (chunk.length > 0 ? '\r\n' : '') + (last ? '0\r\n\r\n' : '') : ''
@@ -211,9 +211,9 @@ export class Http1Connection {
       // Sent like a request without a body, by `#requestBody`.
       const text = head + latin1Slice.call(chunk) + tail
       this.#pendingHead = ''
-      this.#bodyLeft = 0
+      this.#bodyRemaining = 0
       this.#calls[0]!.headAndBody = text
-      this.#out = text
+      this.#pendingOutput = text
       return true
     }
     this.#pendingHead = ''
@@ -224,8 +224,8 @@ export class Http1Connection {
     bytes.write(head, 0, 'latin1')
     bytes.set(chunk, head.length)
     bytes.write(tail, head.length + chunk.length, 'latin1')
-    if (!chunked) this.#bodyLeft -= chunk.length
-    if (last) this.#bodyLeft = 0
+    if (!chunked) this.#bodyRemaining -= chunk.length
+    if (last) this.#bodyRemaining = 0
     const isAccepted = this.#write(bytes, memory)
     if (this.unsentBytes > 0) this.#startSending()
     else this.#sent()
@@ -272,7 +272,7 @@ export class Http1Connection {
   #sent(): void {
     this.#isSending = false
     if (this.#isReplying()) return
-    if (this.#bodyLeft === 0) this.#limit(this.#replyMs)
+    if (this.#bodyRemaining === 0) this.#limit(this.#replyMs)
     else this.#deadlineMs = 0
   }
 
@@ -348,7 +348,7 @@ export class Http1Connection {
 
   /** Immediately closes the connection. Calls in flight fail. */
   destroy(): void {
-    this.#isOurs = true
+    this.#isClosedByGateway = true
     this.#socket.destroy()
     this.#onClosed()
   }
@@ -405,7 +405,7 @@ export class Http1Connection {
 
   /** Reports that the backend closed the connection after an idle time, without responding to a later request. */
   #reportIdleClose(): void {
-    if (this.#isOurs || this.served === 0 || this.replying) return
+    if (this.#isClosedByGateway || this.served === 0 || this.replying) return
     const isIdle = this.#calls.length <= this.#unsent
     const idleMs = isIdle ? clock.nowMs - this.idleSinceMs : this.#idleMs
     if (idleMs > 0) this.#owner.onIdleClose(idleMs)
@@ -474,7 +474,7 @@ export class Http1Connection {
   #readHead(bytes: Buffer, at: number, to: number): number {
     const head = REPLY
     const words = bytes === READ_BUFFER ? READ_WORDS : undefined
-    const known = this.#owner.memory.recall(bytes, words, at, to, head)
+    const known = this.#owner.memory.get(bytes, words, at, to, head)
     this.replying = true
     const stop = known > 0 ? known : this.#parseHead(bytes, at, to)
     if (stop < 0) return -1
@@ -543,7 +543,7 @@ export class Http1Connection {
       } else this.#partial = Buffer.from(bytes.subarray(at, to))
       return -1
     }
-    memory.remember(bytes, at, stop, head)
+    memory.set(bytes, at, stop, head)
     return stop
   }
 
@@ -581,7 +581,7 @@ export class Http1Connection {
     if (call === undefined) return
     // The response arrived before the end of the request, so the rest has no reader.
     const requestSent =
-      this.#bodyLeft === 0 &&
+      this.#bodyRemaining === 0 &&
       this.#pendingHead === '' &&
       (call.bodyLength === 0 || this.unsentBytes === 0)
     if (

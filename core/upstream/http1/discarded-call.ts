@@ -11,7 +11,7 @@ export function isAlive(call: UpstreamCall | undefined): boolean {
 
 /** Replaces a canceled call whose response is discarded. Marked by an empty head. */
 export function discard(call: UpstreamCall, connection: Http1Connection): UpstreamCall {
-  let left = DISCARD_MAX_BYTES
+  let remainingBytes = DISCARD_MAX_BYTES
   return {
     method: call.method,
     head: '',
@@ -29,8 +29,8 @@ export function discard(call: UpstreamCall, connection: Http1Connection): Upstre
     onReply: () => {},
     onReplyHead: () => {},
     onReplyBody: (chunk) => {
-      left -= chunk.length
-      if (left < 0) connection.destroy()
+      remainingBytes -= chunk.length
+      if (remainingBytes < 0) connection.destroy()
       return true
     },
     onReplyEnd: () => {},

@@ -58,7 +58,7 @@ export function relayReply(
   reply.once('close', target.onClose)
   const service = x.route?.service ?? ''
   reply.once('error', () => {
-    x.giveUp(new GatewayError(service, 502, 'the backend response is incomplete'))
+    x.abortWith(new GatewayError(service, 502, 'the backend response is incomplete'))
   })
   if (x.answered) {
     reply.destroy()

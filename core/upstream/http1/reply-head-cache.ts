@@ -6,7 +6,7 @@ const HEAD_MAX_BYTES = 1024
 const NO_BLOCK: HeaderBlock = createHeaderBlock([])
 // Shared because most nodes are rarely used.
 const NO_BYTES = new Uint8Array(0)
-const NO_WORDS = new Float64Array(0)
+const EMPTY_WORDS = new Float64Array(0)
 
 /**
  * Cache of a node's last response head, shared by its connections.
@@ -21,7 +21,7 @@ export class HeadMemory {
    * The cached head as 64-bit numbers, without the last bytes. Equal numbers mean equal bytes, except for zero, which
    * does not occur in a head, and NaN, which never equals itself, so that the head is parsed again.
    */
-  #words: Float64Array = NO_WORDS
+  #words: Float64Array = EMPTY_WORDS
   #block = NO_BLOCK
   #status = 0
   #length = 0
@@ -33,7 +33,7 @@ export class HeadMemory {
    *
    * @param words the same memory as `bytes`; compared in an eighth of the time if `at` is aligned.
    */
-  recall(
+  get(
     bytes: Uint8Array,
     words: Float64Array | undefined,
     at: number,
@@ -61,7 +61,7 @@ export class HeadMemory {
   }
 
   /** Caches a head just parsed from `bytes` if it is the same as the previous one. */
-  remember(bytes: Uint8Array, at: number, length: number, head: ReplyHead): void {
+  set(bytes: Uint8Array, at: number, length: number, head: ReplyHead): void {
     const { headers } = head
     if (!head.repeated || !headers.ascii || length > HEAD_MAX_BYTES) return
     this.#bytes = Uint8Array.from(bytes.subarray(at, at + length))

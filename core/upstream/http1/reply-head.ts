@@ -162,11 +162,11 @@ export function parseReplyHead(text: string, head: ReplyHead, memory: LineMemory
 function findLine(text: string, start: number, stop: number): Line | string {
   const isFirst = start === 0
   const line = text.slice(start, stop + 2)
-  const known = LINES.find(line)
+  const known = LINES.get(line)
   if (known !== undefined && (known.meaning === STATUS) === isFirst) return known
   const flat = flattenString(line)
   const parsed = parseLine(flat, 0, stop - start, isFirst)
-  if (typeof parsed !== 'string') LINES.keep(flat, parsed)
+  if (typeof parsed !== 'string') LINES.set(flat, parsed)
   return parsed
 }
 

@@ -29,7 +29,7 @@ export interface Http2Owner {
   /** Called when the connection accepts calls. */
   readonly onReady: (connection: Http2UpstreamConnection) => void
   /** Called when a call has ended, so that there is room for another. */
-  readonly onRoom: (connection: Http2UpstreamConnection) => void
+  readonly onCapacity: (connection: Http2UpstreamConnection) => void
   /** Called once when the connection is closing or closed. `failure` is set if it never accepted a call. */
   readonly onClosed: (
     connection: Http2UpstreamConnection,
@@ -161,7 +161,7 @@ export class Http2UpstreamConnection {
     session.once('connect', () => session.setLocalWindowSize(CONNECTION_WINDOW_BYTES))
     session.on('remoteSettings', ({ maxConcurrentStreams = STREAMS_MAX }) => {
       this.#maxLoad = maxConcurrentStreams
-      if (this.ready) return this.#owner.onRoom(this)
+      if (this.ready) return this.#owner.onCapacity(this)
       this.ready = true
       this.#stayIdle()
       this.#owner.onReady(this)
@@ -202,7 +202,7 @@ export class Http2UpstreamConnection {
   #free(): void {
     this.load--
     this.#stayIdle()
-    this.#owner.onRoom(this)
+    this.#owner.onCapacity(this)
   }
 
   #stayIdle(): void {

@@ -35,7 +35,7 @@ export class Http2Pool implements SweptPool {
   readonly #waiting: { readonly call: Http2Call; readonly untilMs: number }[] = []
   readonly #owner: Http2Owner = {
     onReady: () => this.#serveWaiting(),
-    onRoom: (connection) => this.#reuse(connection),
+    onCapacity: (connection) => this.#reuse(connection),
     onClosed: (connection, failure) => this.#forget(connection, failure),
     onUnsent: (call) => this.resend(call),
   }

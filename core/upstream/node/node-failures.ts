@@ -7,7 +7,7 @@ export interface FailureRun {
 
 interface RouteFailures extends FailureRun {
   /** Whether other nodes serve the route, so that the node is at fault and not the application. */
-  isProven: boolean
+  isConfirmed: boolean
 }
 
 /** Maximum number of routes that are counted separately. All other routes share a counter. */
@@ -33,16 +33,19 @@ export class NodeFailures implements FailureRun {
 
   add(
     route: string,
-    { isGatewayError, isProven }: { readonly isGatewayError: boolean; readonly isProven: boolean },
+    {
+      isGatewayError,
+      isConfirmed,
+    }: { readonly isGatewayError: boolean; readonly isConfirmed: boolean },
   ): void {
     const key = this.routes.has(route) || this.routes.size < ROUTES_MAX ? route : OTHER_ROUTES
     const failing = this.routes.get(key) ?? {
       consecutive: 0,
       consecutiveGatewayErrors: 0,
-      isProven: false,
+      isConfirmed: false,
     }
     this.routes.set(key, failing)
-    failing.isProven ||= isProven
+    failing.isConfirmed ||= isConfirmed
     for (const run of [this, failing]) {
       run.consecutive++
       run.consecutiveGatewayErrors = isGatewayError ? run.consecutiveGatewayErrors + 1 : 0

@@ -71,10 +71,10 @@ export function parseHostPort(address: string): { host: string; port: number } |
 }
 
 function toShared(text: string): string {
-  const known = TEXTS.find(text)
+  const known = TEXTS.get(text)
   if (known !== undefined) return known
   const flat = flattenString(text)
-  TEXTS.keep(flat, flat)
+  TEXTS.set(flat, flat)
   return flat
 }
 

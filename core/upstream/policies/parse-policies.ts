@@ -117,7 +117,7 @@ function readGroup<P extends object, Off>(
 
 /** @param others further known keys, for suggestions. */
 function readFields<P extends object>(
-  of: string,
+  label: string,
   values: Values,
   table: PolicyTable<P>,
   others: readonly string[] = [],
@@ -127,11 +127,11 @@ function readFields<P extends object>(
   for (const [name, value] of flatten(values)) {
     const key = keys.get(name)
     if (key === undefined)
-      throw new RangeError(describeUnknown(of, name, [...others, ...keys.keys()]))
+      throw new RangeError(describeUnknown(label, name, [...others, ...keys.keys()]))
     try {
       read[key] = table[key].parse(toTexts(value))
     } catch (error) {
-      throw new RangeError(`${name} of ${of} ${(error as Error).message}`, { cause: error })
+      throw new RangeError(`${name} of ${label} ${(error as Error).message}`, { cause: error })
     }
   }
   return read
@@ -154,7 +154,7 @@ function toTexts(value: unknown): readonly string[] {
   })
 }
 
-function describeUnknown(of: string, name: string, known: readonly string[]): string {
+function describeUnknown(label: string, name: string, known: readonly string[]): string {
   const near = suggest(name, known)
-  return `unknown key "${name}" of ${of}, ${near === undefined ? `expected ${known.join(', ')}` : `did you mean "${near}"?`}`
+  return `unknown key "${name}" of ${label}, ${near === undefined ? `expected ${known.join(', ')}` : `did you mean "${near}"?`}`
 }

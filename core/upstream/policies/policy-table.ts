@@ -184,7 +184,7 @@ export const OUTLIER_FIELDS: PolicyTable<OutlierOptions> = {
     ...oneOf(['route', 'node'] as const),
     name: 'scope',
     description:
-      'route: failures count if other nodes serve the same route, and a node that serves other routes is only ejected once two routes fail; node: all failures count',
+      'route: a failure counts only if other nodes serve the route, and a node with several routes is ejected only after two routes fail; node: all failures count',
     default: 'route',
   },
 }

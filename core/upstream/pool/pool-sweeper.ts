@@ -2,7 +2,7 @@ import { refreshClock } from '../../../lib/time/coarse-clock.ts'
 
 /** Budget of open connections shared by pools, since each connection is an open file. */
 export interface ConnectionBudget {
-  left: number
+  remaining: number
 }
 
 /** The connections to a node, swept periodically. */
@@ -31,7 +31,7 @@ export function watchPool(pool: SweptPool): void {
 /** Frees an unused connection of another node. */
 function freeUnused(budget: ConnectionBudget): void {
   for (const pool of pools) {
-    if (budget.left > 0) return
+    if (budget.remaining > 0) return
     pool.closeUnused(budget)
   }
 }
@@ -43,14 +43,14 @@ function freeUnused(budget: ConnectionBudget): void {
  */
 export function takeConnection(budget: ConnectionBudget | undefined): boolean {
   if (budget === undefined) return true
-  if (budget.left <= 0) freeUnused(budget)
-  if (budget.left <= 0) return false
-  budget.left--
+  if (budget.remaining <= 0) freeUnused(budget)
+  if (budget.remaining <= 0) return false
+  budget.remaining--
   return true
 }
 
 export function returnConnection(budget: ConnectionBudget | undefined): void {
-  if (budget !== undefined) budget.left++
+  if (budget !== undefined) budget.remaining++
 }
 
 function sweepPools(): void {

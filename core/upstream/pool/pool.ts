@@ -30,7 +30,7 @@ const SPREAD_MAX_MS = 500
 const MARGIN = 0.1
 const CLOCK_MS = 200
 /** Time after which a learned limit expires unless another close confirms it. */
-const LEARNED_FOR_MS = 10 * 60_000
+const LEARNED_TTL_MS = 10 * 60_000
 
 /**
  * A limited number of HTTP/1.1 connections to a node. Idle connections are reused, most recently used first, and closed
@@ -220,7 +220,7 @@ export class Pool implements SweptPool, ConnectionOwner {
       this.#longestMs = 0
       if (isLimit) {
         this.#idleLimitMs = Math.min(this.#idleLimitMs, shortestMs * (1 - MARGIN) - CLOCK_MS)
-        this.#learnedUntilMs = clock.nowMs + LEARNED_FOR_MS
+        this.#learnedUntilMs = clock.nowMs + LEARNED_TTL_MS
       }
     }
     if (this.#idleLimitMs === Number.POSITIVE_INFINITY) return

@@ -2,7 +2,7 @@
 export interface Racer {
   readonly inFlight: boolean
   /** Cancels the attempt. */
-  readonly lose: () => void
+  readonly cancel: () => void
 }
 
 /** Concurrent attempts of a request, of which the first response wins. */
@@ -28,7 +28,7 @@ export class Race<T extends Racer> {
   }
 
   /** Removes a failed attempt. Returns false if it is the only one. */
-  leave(racer: T): boolean {
+  remove(racer: T): boolean {
     if (this.racers.length === 1) return false
     this.racers = this.racers.filter((other) => other !== racer)
     return true
@@ -39,6 +39,6 @@ export class Race<T extends Racer> {
     clearTimeout(this.#timer)
     const { racers } = this
     this.racers = winner === undefined ? [] : [winner]
-    for (const racer of racers) if (racer !== winner) racer.lose()
+    for (const racer of racers) if (racer !== winner) racer.cancel()
   }
 }

@@ -38,7 +38,7 @@ function read(file: string): Readonly<Record<string, number>> {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return {}
     // New assignments could expose files of one namespace to another.
-    throw new Error(`User ids of namespaces cannot be read: ${(error as Error).message}`, {
+    throw new Error(`Cannot read the user ids of namespaces: ${(error as Error).message}`, {
       cause: error,
     })
   }

@@ -20,7 +20,7 @@ export interface SandboxViewOptions {
   readonly source?: string | undefined
 }
 
-const OTHERS_MAY_SEARCH = 0o001
+const EXECUTE_BY_OTHERS = 0o001
 /** Text that needs no quotes in a shell. */
 const PLAIN = /^[\w@%+=:,./-]+$/
 
@@ -40,7 +40,9 @@ export function toViewScript(options: SandboxViewOptions): readonly string[] {
     else covered.push(folder)
   }
   // The stage is no longer accessible once it is covered itself.
-  const ordered = [...covers].sort(([a], [b]) => Number(isIn(stage, a)) - Number(isIn(stage, b)))
+  const ordered = [...covers].sort(
+    ([a], [b]) => Number(isInside(stage, a)) - Number(isInside(stage, b)),
+  )
   return ordered.flatMap(([cover, list]) => toCoverScript(cover, list, { stage, source }))
 }
 
@@ -67,10 +69,10 @@ function toCoverScript(
  * reach the path.
  */
 function findCover(path: string, hidden: string): string | undefined {
-  const above = isIn(path, hidden) ? hidden : undefined
+  const above = isInside(path, hidden) ? hidden : undefined
   const closed = findClosed(dirname(path))
   if (closed === undefined || above === undefined) return closed ?? above
-  return isIn(above, closed) ? closed : above
+  return isInside(above, closed) ? closed : above
 }
 
 /** Returns the topmost folder of a path, including the last one, that other users cannot enter. */
@@ -79,12 +81,12 @@ function findClosed(path: string): string | undefined {
   for (let i = 1; i <= names.length; i++) {
     const folder = sep + names.slice(0, i).join(sep)
     const stats = statSync(folder, { throwIfNoEntry: false })
-    if (stats !== undefined && (stats.mode & OTHERS_MAY_SEARCH) === 0) return folder
+    if (stats !== undefined && (stats.mode & EXECUTE_BY_OTHERS) === 0) return folder
   }
   return undefined
 }
 
-function isIn(path: string, folder: string): boolean {
+function isInside(path: string, folder: string): boolean {
   return path === folder || path.startsWith(folder + sep)
 }
 

@@ -65,9 +65,9 @@ export function createDirectory(options: DirectoryOptions): Directory {
     try {
       return await work(await current)
     } catch (error) {
-      const isSure =
+      const isReadable =
         error instanceof AcmeError && error.kind === 'rejected' && !NO_ACCOUNT.test(error.message)
-      if (opening === current && !(isSure && (await isOpen(current)))) opening = undefined
+      if (opening === current && !(isReadable && (await isOpen(current)))) opening = undefined
       throw error
     }
   }

@@ -47,7 +47,7 @@ type RawResponse = Omit<AcmeResponse, 'problem'>
 /** Certificates with their chains have a size of a few KiB. */
 const RESPONSE_MAX_BYTES = 1024 * 1024
 /** Node.js error codes for certificates that have expired or are not yet valid. */
-const OUT_OF_TIME: readonly unknown[] = ['CERT_NOT_YET_VALID', 'CERT_HAS_EXPIRED']
+const INVALID_PERIOD: readonly unknown[] = ['CERT_NOT_YET_VALID', 'CERT_HAS_EXPIRED']
 
 export function createTransport(options: TransportOptions): Transport {
   const { ca, nowMs, onSkew, timeoutMs = 30_000 } = options
@@ -136,7 +136,7 @@ function explain(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException
   // The message is empty if several addresses failed.
   const reason = message || code || 'unknown error'
-  if (OUT_OF_TIME.includes(code))
+  if (INVALID_PERIOD.includes(code))
     return `${reason}: check the certificate of the directory and the clock of this machine`
   if (code !== undefined && /^(?:UNABLE_TO|SELF_SIGNED|DEPTH_ZERO)/.test(code))
     return `${reason}: set acme_ca_file to the CA of its certificate`

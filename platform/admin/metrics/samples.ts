@@ -45,7 +45,7 @@ export interface Samples {
 export function createSamples(): Samples {
   const values = new Map<MetricKey, Sample[]>()
   const bounds = new Map<MetricKey, readonly number[]>()
-  const of = (key: MetricKey): Sample[] => {
+  const samplesOf = (key: MetricKey): Sample[] => {
     const existing = values.get(key)
     if (existing !== undefined) return existing
     const list: Sample[] = []
@@ -53,7 +53,7 @@ export function createSamples(): Samples {
     return list
   }
   return {
-    add: (key, value, labels = {}) => void of(key).push({ labels, value }),
+    add: (key, value, labels = {}) => void samplesOf(key).push({ labels, value }),
 
     addBuckets(key, buckets, labels, unit = 1) {
       if (!bounds.has(key))
@@ -61,12 +61,12 @@ export function createSamples(): Samples {
           key,
           buckets.bounds.map((bound) => bound * unit),
         )
-      of(key).push({ labels, value: buckets.sum * unit, counts: buckets.cumulative })
+      samplesOf(key).push({ labels, value: buckets.sum * unit, counts: buckets.cumulative })
     },
 
     metrics: () =>
       (Object.keys(METRICS) as MetricKey[]).flatMap((key) => {
-        const { name, help, type, of: aggregator } = METRICS[key]
+        const { name, help, type, aggregator } = METRICS[key]
         const list = values.get(key)
         if (list === undefined) return []
         const limits = bounds.get(key)

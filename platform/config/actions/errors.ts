@@ -12,23 +12,23 @@ const SERVICE = 'service:'
  */
 export function readErrors(
   source: YamlSource,
-  what: string,
+  label: string,
   entry: YamlEntry,
   folder: string,
 ): readonly ErrorPageEntry[] {
-  const entries = readMap(source, `errors of ${what}`, entry, undefined)
+  const entries = readMap(source, `errors of ${label}`, entry, undefined)
   return [...entries.values()].flatMap(({ key, name, value }) => {
     const text = source.text(value) ?? ''
     const service = text.startsWith(SERVICE) ? text.slice(SERVICE.length) : undefined
     if (!STATUS.test(name))
       source.report(
         key,
-        `key of errors of ${what} must be a status from 400 to 599, 4xx or 5xx, got ${JSON.stringify(name)}`,
+        `key of errors of ${label} must be a status from 400 to 599, 4xx or 5xx, got ${JSON.stringify(name)}`,
       )
     else if (text === '' || (service !== undefined && !isServiceName(service)))
       source.report(
         value ?? key,
-        `errors.${name} of ${what} must be a file such as ./sorry.html or service:<name>, got ${JSON.stringify(text)}`,
+        `errors.${name} of ${label} must be a file such as ./sorry.html or service:<name>, got ${JSON.stringify(text)}`,
       )
     else
       return [

@@ -5,14 +5,14 @@ import type { YamlEntry, YamlSource } from '../yaml-source.ts'
 /** Returns the keys of a map with their values. Reports all other keys and values. */
 export function readMap(
   source: YamlSource,
-  what: string,
+  label: string,
   { key, value }: Pick<YamlEntry, 'key' | 'value'>,
   keys: readonly string[] | undefined,
 ): ReadonlyMap<string, YamlEntry> {
   const map = source.follow(value)
   const entries = new Map<string, YamlEntry>()
   if (!isMap(map)) {
-    source.report(value ?? key, `${what} must be a map`)
+    source.report(value ?? key, `${label} must be a map`)
     return entries
   }
   for (const entry of source.entries(map)) {
@@ -21,7 +21,7 @@ export function readMap(
       const suggestion = suggest(entry.name, keys)
       const hint =
         suggestion === undefined ? `expected ${keys.join(', ')}` : `did you mean "${suggestion}"?`
-      source.report(entry.key, `unknown key "${entry.name}" of ${what}, ${hint}`)
+      source.report(entry.key, `unknown key "${entry.name}" of ${label}, ${hint}`)
     }
   }
   return entries
@@ -33,10 +33,10 @@ export function readMap(
 export function readText(
   source: YamlSource,
   entry: YamlEntry | undefined,
-  what: string,
+  label: string,
 ): string | undefined {
   if (entry === undefined) return undefined
   const text = source.text(entry.value)
-  if (text === undefined) source.report(entry.value ?? entry.key, `${what} must be one value`)
+  if (text === undefined) source.report(entry.value ?? entry.key, `${label} must be one value`)
   return text
 }

@@ -52,60 +52,60 @@ function readListener(
   position: string,
   folder: string,
 ): ConfiguredListener | undefined {
-  const what = `listener ${position}`
+  const label = `listener ${position}`
   const before = source.problems.length
-  const entries = readMap(source, what, { key: item, value: item }, KEYS)
+  const entries = readMap(source, label, { key: item, value: item }, KEYS)
   if (source.problems.length > before) return undefined
   const name = readText(source, entries.get('name'), 'name') ?? position
   if (!NAME.test(name))
     source.report(
       item,
-      `name of ${what} must be letters, digits, dots, dashes or underscores, at most 100, got ${JSON.stringify(name)}`,
+      `name of ${label} must be letters, digits, dots, dashes or underscores, at most 100, got ${JSON.stringify(name)}`,
     )
-  const address = readAddress(source, what, item, entries.get('address'))
+  const address = readAddress(source, label, item, entries.get('address'))
   const tls = entries.get('tls')
-  const listenerTls = tls && readTls(source, what, tls, folder)
-  const httpsRedirect = readSwitch(source, what, entries.get('https_redirect'))
+  const listenerTls = tls && readTls(source, label, tls, folder)
+  const httpsRedirect = readSwitch(source, label, entries.get('https_redirect'))
   if (httpsRedirect && tls !== undefined)
-    source.report(item, `https_redirect of ${what} has no effect with tls: remove one of them`)
+    source.report(item, `https_redirect of ${label} has no effect with tls: remove one of them`)
   if (source.problems.length > before || address === undefined) return undefined
   return { name, address, tls: listenerTls, httpsRedirect, at: source.at(item) }
 }
 
 function readAddress(
   source: YamlSource,
-  what: string,
+  label: string,
   item: unknown,
   entry: YamlEntry | undefined,
 ): Address | undefined {
-  const text = readText(source, entry, `address of ${what}`)
-  if (entry === undefined) source.report(item, `${what} needs an address such as ":8080"`)
+  const text = readText(source, entry, `address of ${label}`)
+  if (entry === undefined) source.report(item, `${label} needs an address such as ":8080"`)
   if (text === undefined) return undefined
   try {
     return parseGatewayAddress(text)
   } catch (error) {
-    source.report(entry!.value, `address of ${what} ${(error as Error).message}`)
+    source.report(entry!.value, `address of ${label} ${(error as Error).message}`)
     return undefined
   }
 }
 
 function readTls(
   source: YamlSource,
-  what: string,
+  label: string,
   entry: YamlEntry,
   folder: string,
 ): ListenerTls | undefined {
   const before = source.problems.length
-  const entries = readMap(source, `tls of ${what}`, entry, TLS_KEYS)
+  const entries = readMap(source, `tls of ${label}`, entry, TLS_KEYS)
   if (source.problems.length > before) return undefined
   const files = (key: string): readonly string[] => {
     const { value } = entries.get(key) ?? {}
     if (value === undefined) return []
     return source
-      .texts(value, `${key} of ${what}`)
+      .texts(value, `${key} of ${label}`)
       .map(({ text }) => (text === SELF_SIGNED ? text : resolve(folder, text)))
   }
-  const hasAcme = readSwitch(source, what, entries.get('acme'))
+  const hasAcme = readSwitch(source, label, entries.get('acme'))
   const certFiles = files('cert')
   const keyFiles = files('key')
   const isSelfSigned = certFiles[0] === SELF_SIGNED
@@ -115,17 +115,17 @@ function readTls(
   )
     source.report(
       entry.key,
-      `tls of ${what} must have cert and key with the same number of files, or cert: ${SELF_SIGNED}, or acme: true`,
+      `tls of ${label} must have cert and key with the same number of files, or cert: ${SELF_SIGNED}, or acme: true`,
     )
   const clientAuth = readText(source, entries.get('client_auth'), 'client_auth') ?? 'required'
   if (clientAuth !== 'required' && clientAuth !== 'optional')
     source.report(
       entries.get('client_auth')!.value,
-      `client_auth of ${what} must be required or optional, got ${JSON.stringify(clientAuth)}`,
+      `client_auth of ${label} must be required or optional, got ${JSON.stringify(clientAuth)}`,
     )
   const clientCa = readText(source, entries.get('client_ca'), 'client_ca')
   if (clientCa === undefined && entries.has('client_auth'))
-    source.report(entry.key, `client_auth of ${what} has no effect without client_ca`)
+    source.report(entry.key, `client_auth of ${label} has no effect without client_ca`)
   return {
     ...{ hasAcme, certFiles, keyFiles },
     clientCa: clientCa === undefined ? '' : resolve(folder, clientCa),
@@ -133,9 +133,9 @@ function readTls(
   }
 }
 
-function readSwitch(source: YamlSource, what: string, entry: YamlEntry | undefined): boolean {
-  const text = readText(source, entry, `${entry?.name} of ${what}`)
+function readSwitch(source: YamlSource, label: string, entry: YamlEntry | undefined): boolean {
+  const text = readText(source, entry, `${entry?.name} of ${label}`)
   if (text !== undefined && text !== 'true' && text !== 'false')
-    source.report(entry!.value, `${entry!.name} of ${what} must be true or false, got ${text}`)
+    source.report(entry!.value, `${entry!.name} of ${label} must be true or false, got ${text}`)
   return text === 'true'
 }

@@ -36,7 +36,7 @@ export const POLICY_KEYS: readonly string[] = [
 /** Reads the policies among the keys of the gateway or a service. */
 export function readPolicies(
   source: YamlSource,
-  what: string,
+  label: string,
   entries: ReadonlyMap<string, YamlEntry>,
 ): ConfiguredPolicies {
   const outlier = entries.get('outlier')
@@ -46,51 +46,51 @@ export function readPolicies(
   const concurrency = entries.get('concurrency')
   const health = entries.get('health')
   return {
-    ...readFields(source, what, entries, VALUE_FIELDS),
+    ...readFields(source, label, entries, VALUE_FIELDS),
     ...(outlier && {
-      outlier: readGroup(source, `outlier of ${what}`, outlier, OUTLIER_FIELDS, NO_OUTLIER),
+      outlier: readGroup(source, `outlier of ${label}`, outlier, OUTLIER_FIELDS, NO_OUTLIER),
     }),
-    ...(hedge && { hedge: readHedge(source, what, hedge) }),
-    ...(concurrency && { concurrency: readConcurrency(source, what, concurrency) }),
+    ...(hedge && { hedge: readHedge(source, label, hedge) }),
+    ...(concurrency && { concurrency: readConcurrency(source, label, concurrency) }),
     ...(breaker && {
-      breaker: readGroup(source, `breaker of ${what}`, breaker, BREAKER_FIELDS, 'off' as const),
+      breaker: readGroup(source, `breaker of ${label}`, breaker, BREAKER_FIELDS, 'off' as const),
     }),
-    ...(retry && { retry: readRetry(source, what, retry) }),
-    ...(health && { health: readHealth(source, what, health) }),
+    ...(retry && { retry: readRetry(source, label, retry) }),
+    ...(health && { health: readHealth(source, label, health) }),
   }
 }
 
 /** Reads `retry:` of the gateway, a service or a route. */
 export function readRetry(
   source: YamlSource,
-  what: string,
+  label: string,
   entry: YamlEntry,
 ): Partial<RetryOptions> | undefined {
-  return readGroup(source, `retry of ${what}`, entry, RETRY_FIELDS, NO_RETRY)
+  return readGroup(source, `retry of ${label}`, entry, RETRY_FIELDS, NO_RETRY)
 }
 
 /** Reads `hedge:` of the gateway, a service or a route. */
 export function readHedge(
   source: YamlSource,
-  what: string,
+  label: string,
   entry: YamlEntry,
 ): Partial<HedgeOptions> | undefined {
-  return readGroup(source, `hedge of ${what}`, entry, HEDGE_FIELDS, NO_HEDGE)
+  return readGroup(source, `hedge of ${label}`, entry, HEDGE_FIELDS, NO_HEDGE)
 }
 
 /** Reads `concurrency:` of the gateway, a service or a route. */
 export function readConcurrency(
   source: YamlSource,
-  what: string,
+  label: string,
   entry: YamlEntry,
 ): Partial<ConcurrencyOptions> | 'off' | undefined {
-  return readGroup(source, `concurrency of ${what}`, entry, CONCURRENCY_FIELDS, 'off' as const)
+  return readGroup(source, `concurrency of ${label}`, entry, CONCURRENCY_FIELDS, 'off' as const)
 }
 
 /** Reads a map of fields, or `off`. */
 function readGroup<P extends object, Off>(
   source: YamlSource,
-  of: string,
+  parent: string,
   entry: YamlEntry,
   table: PolicyTable<P>,
   off: Off,
@@ -100,28 +100,28 @@ function readGroup<P extends object, Off>(
   if (text !== undefined) {
     source.report(
       entry.value ?? entry.key,
-      `${of} must be a map or off, got ${JSON.stringify(text)}`,
+      `${parent} must be a map or off, got ${JSON.stringify(text)}`,
     )
     return undefined
   }
-  return readFields(source, of, readNested(source, of, entry, namesOf(table)), table)
+  return readFields(source, parent, readNested(source, parent, entry, namesOf(table)), table)
 }
 
 /** Returns the keys of a map. `a.b` is the key `b` of the map `a`. */
 function readNested(
   source: YamlSource,
-  of: string,
+  parent: string,
   entry: YamlEntry,
   names: readonly string[],
 ): ReadonlyMap<string, YamlEntry> {
   const entries = new Map(
-    readMap(source, of, entry, [...new Set(names.map((name) => name.split('.')[0]!))]),
+    readMap(source, parent, entry, [...new Set(names.map((name) => name.split('.')[0]!))]),
   )
   for (const [key, inner] of entries) {
     const keys = names.filter((name) => name.startsWith(`${key}.`))
     if (keys.length === 0) continue
     const short = keys.map((name) => name.slice(key.length + 1))
-    for (const [name, value] of readMap(source, `${key} of ${of}`, inner, short))
+    for (const [name, value] of readMap(source, `${key} of ${parent}`, inner, short))
       entries.set(`${key}.${name}`, value)
   }
   return entries
@@ -134,33 +134,34 @@ function namesOf<P extends object>(table: PolicyTable<P>): string[] {
 /** Reads `health:`: a path, a map or `off`. */
 function readHealth(
   source: YamlSource,
-  what: string,
+  label: string,
   entry: YamlEntry,
 ): ConfiguredPolicies['health'] {
-  const of = `health of ${what}`
+  const parent = `health of ${label}`
   const text = isMap(source.follow(entry.value)) ? undefined : source.text(entry.value)
   if (text === 'off' || text === 'false') return 'off'
   if (text?.startsWith('/')) {
     const entries = new Map([['path', { ...entry, name: 'path' }]])
-    return { type: 'http', ...readFields(source, of, entries, HEALTH_FIELDS) }
+    return { type: 'http', ...readFields(source, parent, entries, HEALTH_FIELDS) }
   }
   if (text !== undefined) {
     source.report(
       entry.value ?? entry.key,
-      `${of} must be a path such as /healthz, a map or off, got ${JSON.stringify(text)}`,
+      `${parent} must be a path such as /healthz, a map or off, got ${JSON.stringify(text)}`,
     )
     return undefined
   }
-  const entries = readMap(source, of, entry, namesOf(HEALTH_FIELDS))
-  const options = readFields(source, of, entries, HEALTH_FIELDS)
+  const entries = readMap(source, parent, entry, namesOf(HEALTH_FIELDS))
+  const options = readFields(source, parent, entries, HEALTH_FIELDS)
   const problem = findPathProblem(options)
-  if (problem !== undefined) source.report(entries.get('path')!.value, `path of ${of} ${problem}`)
+  if (problem !== undefined)
+    source.report(entries.get('path')!.value, `path of ${parent} ${problem}`)
   return options
 }
 
 function readFields<P extends object>(
   source: YamlSource,
-  what: string,
+  label: string,
   entries: ReadonlyMap<string, YamlEntry>,
   table: PolicyTable<P>,
 ): Partial<P> {
@@ -168,7 +169,7 @@ function readFields<P extends object>(
   for (const key of Object.keys(table) as (keyof P)[]) {
     const { name, kind } = table[key]
     const read = kind === 'list' ? readList : readScalar
-    const value = read(source, `${name} of ${what}`, entries.get(name), table[key])
+    const value = read(source, `${name} of ${label}`, entries.get(name), table[key])
     if (value !== undefined) values[key] = value
   }
   return values

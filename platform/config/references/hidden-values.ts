@@ -105,11 +105,11 @@ export function hideValue(text: string, { value, display, sensitivity }: Hidden)
   if (!result.includes(CUT)) return result
   const parts = result.split(CUT)
   return parts
-    .map((part, i) => (i === parts.length - 1 ? part : hideBeginning(part, value, display)))
+    .map((part, i) => (i === parts.length - 1 ? part : hidePrefix(part, value, display)))
     .join(CUT)
 }
 
-function hideBeginning(text: string, value: string, display: string): string {
+function hidePrefix(text: string, value: string, display: string): string {
   for (let length = value.length - 1; length >= LENGTH_MIN; length--)
     if (text.endsWith(value.slice(0, length))) return `${text.slice(0, -length)}${display}`
   return text

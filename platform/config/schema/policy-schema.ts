@@ -60,15 +60,15 @@ function toObject(table: Fields): ConfigSchema {
 function toProperties(table: Fields): Record<string, ConfigSchema> {
   const fields = Object.values(table)
   const nested = new Set(fields.flatMap(({ name }) => name.split('.').slice(0, -1)))
-  const isOf = (parent: string, { name }: PolicyField<unknown>): boolean =>
+  const isFieldOf = (parent: string, { name }: PolicyField<unknown>): boolean =>
     name.startsWith(`${parent}.`)
   return Object.fromEntries([
     ...fields.filter(({ name }) => !name.includes('.')).map(toProperty),
     ...[...nested].map((parent) => {
-      const own = fields
-        .filter((field) => isOf(parent, field))
+      const ownFields = fields
+        .filter((field) => isFieldOf(parent, field))
         .map((field) => [field.name, { ...field, name: field.name.slice(parent.length + 1) }])
-      return [parent, toObject(Object.fromEntries(own))]
+      return [parent, toObject(Object.fromEntries(ownFields))]
     }),
   ])
 }

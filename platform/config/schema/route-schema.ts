@@ -51,7 +51,7 @@ const ROUTE: Readonly<Record<string, ConfigSchema>> = {
     object(pick(MATCH_KEYS, MATCH)),
     'Conditions, all of which must match. Default: every request.',
   ),
-  service: note(SCALAR, 'Service; a name without a dot is inside the namespace.'),
+  service: note(SCALAR, 'Service; a name without a dot belongs to the namespace.'),
   endpoint: note(SCALAR, 'Handler.Method that the handlers rpc and api call.'),
   handler: note(
     oneOfWords([...HANDLERS.keys()].filter((name) => name !== '')),

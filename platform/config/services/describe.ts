@@ -28,7 +28,7 @@ export function describeServices(
  * @param found settings from the registry; the view marks the settings in force.
  * @param isCall whether the request is a call, which uses the gateway's response and idle timeouts.
  */
-export function describeInForce(
+export function describeEffective(
   configuration: Configuration,
   name: string,
   routeName: string | undefined,
@@ -51,20 +51,23 @@ export function describeInForce(
     policies: config.policies ?? {},
   }
   const inherited = describe(gateway)
-  const describeOwn = ({ timeouts = {}, ...rest }: Partial<ConfiguredService>): ServiceView => {
+  const describeConfigured = ({
+    timeouts = {},
+    ...rest
+  }: Partial<ConfiguredService>): ServiceView => {
     const { response, idle, ...others } = timeouts
     return describe({ ...rest, timeouts: isCall ? others : timeouts })
   }
   return {
-    ...omitOff(inherited, service?.policies),
-    ...markSource(describeOwn(found), 'registry'),
-    ...(service && describeOwn(service)),
-    ...(route && describeOwn({ timeouts: route.timeouts, policies: route.policies ?? {} })),
+    ...omitDisabled(inherited, service?.policies),
+    ...markSource(describeConfigured(found), 'registry'),
+    ...(service && describeConfigured(service)),
+    ...(route && describeConfigured({ timeouts: route.timeouts, policies: route.policies ?? {} })),
   }
 }
 
 /** Omits the policies that the service disables. */
-function omitOff(view: ServiceView, own: ConfiguredService['policies'] = {}): ServiceView {
+function omitDisabled(view: ServiceView, own: ConfiguredService['policies'] = {}): ServiceView {
   const isOff = (key: string): boolean => own[key.split('.')[0] as 'health' | 'breaker'] === 'off'
   return Object.fromEntries(Object.entries(view).filter(([key]) => !isOff(key)))
 }

@@ -12,19 +12,19 @@ const MAX_REFRESH_MS = 86_400_000
 export const DEFAULT_DNS: DnsOptions = { refreshMs: 30_000, servers: [] }
 
 /** Reads `dns:` of a service. */
-export function readDns(source: YamlSource, what: string, entry: YamlEntry): DnsOptions {
-  const entries = readMap(source, `dns of ${what}`, entry, ['refresh', 'servers'])
-  const refreshMs = readScalar(source, `refresh of dns of ${what}`, entries.get('refresh'), {
+export function readDns(source: YamlSource, label: string, entry: YamlEntry): DnsOptions {
+  const entries = readMap(source, `dns of ${label}`, entry, ['refresh', 'servers'])
+  const refreshMs = readScalar(source, `refresh of dns of ${label}`, entries.get('refresh'), {
     parse: ([text]) => parseRefresh(text!),
   })
   const servers = entries.get('servers')
   const listed =
-    servers === undefined ? [] : source.texts(servers.value, `servers of dns of ${what}`)
+    servers === undefined ? [] : source.texts(servers.value, `servers of dns of ${label}`)
   for (const { node, text } of listed)
     if (!isServer(text))
       source.report(
         node,
-        `servers of dns of ${what} must be IP addresses such as 10.0.0.2, 127.0.0.1:8600 or [::1]:53, got ${JSON.stringify(text)}`,
+        `servers of dns of ${label} must be IP addresses such as 10.0.0.2, 127.0.0.1:8600 or [::1]:53, got ${JSON.stringify(text)}`,
       )
   return {
     refreshMs: refreshMs ?? DEFAULT_DNS.refreshMs,

@@ -34,17 +34,17 @@ export function readServices(
 
 function readService(source: YamlSource, entry: YamlEntry, folder: string): ConfiguredService {
   const { key, name, value } = entry
-  const what = `service "${name}"`
+  const label = `service "${name}"`
   const entries = isMap(source.follow(value))
-    ? readMap(source, what, entry, SERVICE_KEYS)
+    ? readMap(source, label, entry, SERVICE_KEYS)
     : new Map([['nodes', entry]])
   const nodes = entries.get('nodes')?.value
   const list = source.follow(nodes)
-  const texts = list === undefined ? [] : source.texts(nodes, `nodes of ${what}`)
+  const texts = list === undefined ? [] : source.texts(nodes, `nodes of ${label}`)
   const isListed = list !== undefined && !(isSeq(list) && list.items.length === 0)
   // A service with settings but no nodes refers to a service in the registry.
   if (!isListed && (entries.has('nodes') || entries.size === 0))
-    source.report(key, `${what} ${NEEDS_NODES}`)
+    source.report(key, `${label} ${NEEDS_NODES}`)
   let srv: readonly SrvName[] = []
   try {
     toService(name, [], '')
@@ -61,9 +61,9 @@ function readService(source: YamlSource, entry: YamlEntry, folder: string): Conf
     nodes: texts.flatMap(({ text }) => (text.startsWith(SRV_SCHEME) ? [] : [text])),
     srv,
     dns:
-      dns === undefined ? (srv.length > 0 ? DEFAULT_DNS : undefined) : readDns(source, what, dns),
-    balance: readScalar(source, `balance of ${what}`, entries.get('balance'), SETTINGS.balance),
-    timeouts: readTimeouts(source, what, entries.get('timeout'), [
+      dns === undefined ? (srv.length > 0 ? DEFAULT_DNS : undefined) : readDns(source, label, dns),
+    balance: readScalar(source, `balance of ${label}`, entries.get('balance'), SETTINGS.balance),
+    timeouts: readTimeouts(source, label, entries.get('timeout'), [
       'request',
       'connect',
       'response',
@@ -71,23 +71,24 @@ function readService(source: YamlSource, entry: YamlEntry, folder: string): Conf
     ]),
     keepAliveMs: readScalar(
       source,
-      `keep_alive of ${what}`,
+      `keep_alive of ${label}`,
       entries.get('keep_alive'),
       SETTINGS.keepAliveMs,
     ),
     maxConnectionAgeMs: readScalar(
       source,
-      `max_connection_age of ${what}`,
+      `max_connection_age of ${label}`,
       entries.get('max_connection_age'),
       SETTINGS.maxConnectionAgeMs,
     ),
     encodedSlash:
-      readScalar(source, `encoded_slash of ${what}`, entries.get('encoded_slash'), SWITCH) ?? false,
-    host: readScalar(source, `host of ${what}`, entries.get('host'), HOST_TYPE),
-    tls: tls && readTls(source, what, tls, folder),
-    policies: isMap(source.follow(value)) ? readPolicies(source, what, entries) : {},
+      readScalar(source, `encoded_slash of ${label}`, entries.get('encoded_slash'), SWITCH) ??
+      false,
+    host: readScalar(source, `host of ${label}`, entries.get('host'), HOST_TYPE),
+    tls: tls && readTls(source, label, tls, folder),
+    policies: isMap(source.follow(value)) ? readPolicies(source, label, entries) : {},
     plugins: plugins === undefined ? [] : readPlugins(source, plugins, folder),
-    errors: errors === undefined ? [] : readErrors(source, what, errors, folder),
+    errors: errors === undefined ? [] : readErrors(source, label, errors, folder),
     at: source.at(key),
   }
 }

@@ -11,8 +11,8 @@ const PRIORITY = oneOf(PRIORITIES)
 /** Reads `priority` of a route or consumer. */
 export function readPriority(
   source: YamlSource,
-  what: string,
+  label: string,
   entry: YamlEntry | undefined,
 ): Priority | undefined {
-  return readScalar(source, `priority of ${what}`, entry, PRIORITY)
+  return readScalar(source, `priority of ${label}`, entry, PRIORITY)
 }

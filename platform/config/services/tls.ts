@@ -16,39 +16,39 @@ const ENDS_IN_NUMBER = /(?:^|\.)\d+$/
 /** Reads `tls:` of a service, including its files. */
 export function readTls(
   source: YamlSource,
-  what: string,
+  label: string,
   entry: YamlEntry,
   folder: string,
 ): ConfiguredTls | undefined {
   const before = source.problems.length
-  const entries = readMap(source, `tls of ${what}`, entry, KEYS)
+  const entries = readMap(source, `tls of ${label}`, entry, KEYS)
   const read = (key: string): string | undefined => readText(source, entries.get(key), key)
   const toFile = (key: string): string | undefined => {
     const text = read(key)
-    if (text === '') source.report(entries.get(key)!.value, `${key} of ${what} must be a file`)
+    if (text === '') source.report(entries.get(key)!.value, `${key} of ${label} must be a file`)
     return text && resolve(folder, text)
   }
   const [ca, cert, key] = [toFile('ca'), toFile('cert'), toFile('key')]
   const serverName = read('server_name')
   const skip = readScalar(
     source,
-    `insecure_skip_verify of ${what}`,
+    `insecure_skip_verify of ${label}`,
     entries.get('insecure_skip_verify'),
     SWITCH,
   )
   if (entries.size === 0 && source.problems.length === before)
-    source.report(entry.key, `tls of ${what} needs one of ${KEYS.join(', ')}`)
+    source.report(entry.key, `tls of ${label} needs one of ${KEYS.join(', ')}`)
   if (entries.has('cert') !== entries.has('key')) {
     const [has, lacks] = entries.has('cert') ? ['cert', 'key'] : ['key', 'cert']
     source.report(
       entry.key,
-      `tls of ${what} has ${has} but no ${lacks}: a client certificate needs both`,
+      `tls of ${label} has ${has} but no ${lacks}: a client certificate needs both`,
     )
   }
   if (serverName !== undefined && (!DNS_NAME.test(serverName) || ENDS_IN_NUMBER.test(serverName)))
     source.report(
       entries.get('server_name')!.value,
-      `server_name of ${what} must be a DNS name, got ${JSON.stringify(serverName)}`,
+      `server_name of ${label} must be a DNS name, got ${JSON.stringify(serverName)}`,
     )
   if (source.problems.length > before) return undefined
   const warnings: string[] = []
@@ -56,7 +56,7 @@ export function readTls(
     try {
       return work()
     } catch (error) {
-      source.report(entries.get(at)!.value, `${what}: ${(error as Error).message}`)
+      source.report(entries.get(at)!.value, `${label}: ${(error as Error).message}`)
       return undefined
     }
   }

@@ -10,26 +10,26 @@ const HOST = /^(?:[a-z0-9_](?:[a-z0-9_.-]{0,251}[a-z0-9_])?|\[[\da-f:.]+\])(?::[
 /** Reads a single value. Returns undefined if it is not set or is reported as invalid. */
 export function readScalar<T>(
   source: YamlSource,
-  what: string,
+  label: string,
   entry: YamlEntry | undefined,
   { parse }: Pick<ValueType<T>, 'parse'>,
 ): T | undefined {
-  const text = readText(source, entry, what)
+  const text = readText(source, entry, label)
   if (text === undefined) return undefined
-  return attempt(source, entry!, what, () => parse([text]))
+  return attempt(source, entry!, label, () => parse([text]))
 }
 
 function attempt<T>(
   source: YamlSource,
   { value }: YamlEntry,
-  what: string,
+  label: string,
   parse: () => T,
 ): T | undefined {
   try {
     return parse()
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
-    source.report(value, `${what} ${error.message}`)
+    source.report(value, `${label} ${error.message}`)
     return undefined
   }
 }
@@ -37,13 +37,13 @@ function attempt<T>(
 /** Reads a single value or a list. */
 export function readList<T>(
   source: YamlSource,
-  what: string,
+  label: string,
   entry: YamlEntry | undefined,
   { parse }: Pick<ValueType<T>, 'parse'>,
 ): T | undefined {
   if (entry === undefined) return undefined
-  const texts = source.texts(entry.value, what).map(({ text }) => text)
-  return attempt(source, entry, what, () => parse(texts))
+  const texts = source.texts(entry.value, label).map(({ text }) => text)
+  return attempt(source, entry, label, () => parse(texts))
 }
 
 const TIMEOUTS = {
@@ -56,17 +56,17 @@ const TIMEOUTS = {
 /** Reads `timeout:` of a service or route, a map of durations. */
 export function readTimeouts(
   source: YamlSource,
-  what: string,
+  label: string,
   entry: YamlEntry | undefined,
   names: readonly (keyof ConfiguredTimeouts)[],
 ): ConfiguredTimeouts {
   if (entry === undefined) return {}
-  const entries = readMap(source, `timeout of ${what}`, entry, names)
+  const entries = readMap(source, `timeout of ${label}`, entry, names)
   const timeouts: { -readonly [Name in keyof ConfiguredTimeouts]: number | undefined } = {}
   for (const name of names) {
     const ms = readScalar(
       source,
-      `${name} of timeout of ${what}`,
+      `${name} of timeout of ${label}`,
       entries.get(name),
       TIMEOUTS[name],
     )

@@ -18,7 +18,7 @@ export function openServerVersions(options: ServerVersionsOptions): Promise<Relo
   const { log } = rest
   return openConfigVersions({
     ...rest,
-    needsFile: undefined,
+    noFileReason: undefined,
     async check(next) {
       const plugins = await buildPlugins(planPlugins(next), { log, nowMs: Date.now })
       for (const plugin of plugins.toReversed()) await plugin.close?.()

@@ -28,7 +28,7 @@ export interface ConfigVersionsOptions {
   /** Called in the same tick in which the configuration file was written. */
   readonly onSaved: (file: string, text: string) => void
   /** Reason why a configuration without a file cannot be replaced; undefined if it can. */
-  readonly needsFile: string | undefined
+  readonly noFileReason: string | undefined
   readonly storage: VersionStorage
   readonly log: Log
 }
@@ -53,13 +53,13 @@ const BY_FILE = 'file'
 export async function openConfigVersions(
   options: ConfigVersionsOptions,
 ): Promise<ReloadableVersions> {
-  const { initial, load, install, check, onSaved, needsFile, storage, log } = options
+  const { initial, load, install, check, onSaved, noFileReason, storage, log } = options
   let loaded = initial
   let versions = await readVersions(storage, log)
   let last = Promise.resolve()
 
   /** Runs changes sequentially. */
-  function inOrder<T>(work: () => Promise<T>): Promise<T> {
+  function runExclusively<T>(work: () => Promise<T>): Promise<T> {
     const result = last.then(work)
     last = result.then(
       () => {},
@@ -120,7 +120,7 @@ export async function openConfigVersions(
       )
     const next = await rejectInvalid(() => load(text))
     const { file = '' } = next
-    if (file === '' && needsFile !== undefined) throw conflict(ID, needsFile)
+    if (file === '' && noFileReason !== undefined) throw conflict(ID, noFileReason)
     const compared = compare(next)
     if (toEtag(text) === etag) return { ...compared, version: toPublic(current()), file }
     await rejectInvalid(() => check(next))
@@ -157,7 +157,7 @@ export async function openConfigVersions(
     async diff(text) {
       rejectEmpty(text)
       // All loads share the process's resolved references.
-      return inOrder(async () => {
+      return runExclusively(async () => {
         const next = await rejectInvalid(() => load(text))
         await rejectInvalid(() => check(next))
         return compare(next)
@@ -166,11 +166,11 @@ export async function openConfigVersions(
 
     async apply(text, request) {
       rejectEmpty(text)
-      return inOrder(() => replace(text, request))
+      return runExclusively(() => replace(text, request))
     },
 
     rollback: (number, request) =>
-      inOrder(async () => {
+      runExclusively(async () => {
         const target = number === 0 ? current().number - 1 : number
         const version = versions.find((each) => each.number === target)
         if (version === undefined)
@@ -182,7 +182,7 @@ export async function openConfigVersions(
       }),
 
     reload: () =>
-      inOrder(async () => {
+      runExclusively(async () => {
         const fromFile = await load()
         // Without a file, the applied text is the configuration.
         const isApplied = fromFile.file === undefined && loaded.config.text !== ''

@@ -5,7 +5,7 @@ import { claimPort, isFixed } from '../../process/port.ts'
 import { type Address, toSocketPath } from '../../settings/parse/address.ts'
 import type { Settings } from '../../settings/settings.ts'
 import { chooseListener } from './choose-listener.ts'
-import type { OtherListener } from './open-others.ts'
+import type { AdditionalListener } from './open-others.ts'
 
 /** The listeners of a gateway, combined. */
 export interface Listeners extends Listener {
@@ -31,7 +31,7 @@ interface Plan extends Pick<ListenerOptions, 'tls' | 'clientCa'> {
 export interface ListenPlan {
   /** Empty if requests do not need the name of their listener. */
   readonly name: string
-  readonly others: readonly OtherListener[]
+  readonly others: readonly AdditionalListener[]
 }
 
 /**

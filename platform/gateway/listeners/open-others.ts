@@ -10,7 +10,7 @@ import { HOME_FOLDER, openTls } from '../../tls/open.ts'
 import { openClientCa } from './choose-listener.ts'
 
 /** An additional listener in `listen:`. */
-export interface OtherListener {
+export interface AdditionalListener {
   readonly name: string
   readonly address: Address
   readonly source: string
@@ -25,14 +25,14 @@ export interface OtherListener {
  * @param folder folder of the self-signed certificate; undefined to store it in memory.
  * @throws {Error} with a one-line message.
  */
-export async function openOthers(
+export async function openAdditionalListeners(
   { settings, config }: Configuration,
   main: TlsSource | undefined,
   log: Log,
   closing: Disposer,
   folder: string | undefined = HOME_FOLDER,
-): Promise<readonly OtherListener[]> {
-  const opened: OtherListener[] = []
+): Promise<readonly AdditionalListener[]> {
+  const opened: AdditionalListener[] = []
   for (const { name, address, tls, at } of listOthers(config.listen)) {
     const certificates =
       tls === undefined || tls.hasAcme

@@ -56,8 +56,12 @@ export function compileRoutes(configuration: Configuration): ConfiguredRouteTabl
       const compiled = compileRoute(route, settings.namespace, file, clientSets)
       if (route.policies === undefined) return compiled
       return compiled.map((each) => {
-        const own = [config.policies, services.get(each.service)?.policies, route.policies]
-        const merged = mergePolicies(settings.zone, ...own)
+        const configuredPolicies = [
+          config.policies,
+          services.get(each.service)?.policies,
+          route.policies,
+        ]
+        const merged = mergePolicies(settings.zone, ...configuredPolicies)
         const { retry, hedge } = merged
         const hasLimit = route.policies?.concurrency !== undefined
         const concurrency = hasLimit ? (merged.concurrency ?? ('off' as const)) : undefined

@@ -44,9 +44,9 @@ function toMessage(
   service: string | undefined,
   inherited: readonly PluginEntry[],
 ): ConfiguredRouteMessage {
-  const own = listPlugins('route', plugins)
+  const routePlugins = listPlugins('route', plugins)
   const others = listPlugins('service', inherited).filter(
-    (plugin) => !own.some((other) => other.name === plugin.name),
+    (plugin) => !routePlugins.some((other) => other.name === plugin.name),
   )
   return {
     ...{ name, source: at, methods: match.methods },
@@ -54,7 +54,7 @@ function toMessage(
     hosts: match.hosts.filter((host) => host !== '*'),
     conditions: listConditions(match),
     action: toAction(action, service),
-    plugins: [...others, ...own],
+    plugins: [...others, ...routePlugins],
   }
 }
 

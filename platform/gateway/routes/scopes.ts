@@ -44,18 +44,18 @@ export async function buildScopes(
   }
   try {
     for (const service of config.services) {
-      const own = await build('service', service)
-      if (own.length > 0) scopes.set(toFullName(service.name, namespace), own)
+      const scopePlugins = await build('service', service)
+      if (scopePlugins.length > 0) scopes.set(toFullName(service.name, namespace), scopePlugins)
     }
     for (const route of config.routes) {
-      const own = [...(await build('route', route)), ...createActionPlugins(route)]
-      if (own.length === 0) continue
+      const scopePlugins = [...(await build('route', route)), ...createActionPlugins(route)]
+      if (scopePlugins.length === 0) continue
       const { action } = route
       const service = action.kind === 'service' ? toFullName(action.service, namespace) : ''
       const inherited = (scopes.get(service) ?? []).filter(
-        ({ name }) => !own.some((plugin) => plugin.name === name),
+        ({ name }) => !scopePlugins.some((plugin) => plugin.name === name),
       )
-      scopes.set(toScopeKey(route), [...inherited, ...own])
+      scopes.set(toScopeKey(route), [...inherited, ...scopePlugins])
     }
     for (const { account, namespace, plugins } of config.consumers)
       if (plugins.length > 0)

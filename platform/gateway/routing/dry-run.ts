@@ -40,8 +40,8 @@ export function recordRulings(
 ): Authorizer {
   return {
     ...authorizer,
-    async judge(access) {
-      const ruling = await authorizer.judge(access)
+    async decide(access) {
+      const ruling = await authorizer.decide(access)
       const { type, name, endpoint } = access.resource
       onRuling({
         namespace: access.namespace,
@@ -57,17 +57,17 @@ export function recordRulings(
 export function createDryUpstreams(
   configuration: Configuration,
   log: Log,
-  reach: () => void,
+  onReach: () => void,
 ): FindUpstreamOptions {
   const upstreams = createUpstreams(configuration, {
     maxConnections: 1,
     findCaller: undefined,
     log,
   })
-  const caller: Caller = { pending: 0, call: reach, drain: () => {}, close: () => {} }
+  const caller: Caller = { pending: 0, call: onReach, drain: () => {}, close: () => {} }
   return (service, domain) => {
     const options = upstreams.of(service, domain)
-    const dry = { dispatch: reach, cancel: () => {} }
+    const dry = { dispatch: onReach, cancel: () => {} }
     const createPool = (address: PoolAddress): Pool =>
       Object.assign(options.createPool(address), dry)
     const createHttp2Pool = (address: PoolAddress): Http2Pool =>
@@ -79,9 +79,9 @@ export function createDryUpstreams(
 }
 
 /** Creates brokers that publish nothing. */
-export function createDrySinks(reach: () => void): EventSinks {
+export function createDrySinks(onReach: () => void): EventSinks {
   const publish = (): Promise<never> => {
-    reach()
+    onReach()
     return new Promise(() => {})
   }
   return { broker: { publish, maxBodyBytes: Number.POSITIVE_INFINITY } }
@@ -90,15 +90,15 @@ export function createDrySinks(reach: () => void): EventSinks {
 /** Exchange that does not forward WebSockets. */
 export class DryExchange extends TestExchange {
   error: GatewayError | undefined = undefined
-  readonly #reach: () => void
+  readonly #onReach: () => void
 
-  constructor(request: TestRequest, reach: () => void) {
+  constructor(request: TestRequest, onReach: () => void) {
     super(request)
-    this.#reach = reach
+    this.#onReach = onReach
   }
 
   override tunnel(): Promise<void> {
-    this.#reach()
+    this.#onReach()
     return new Promise(() => {})
   }
 

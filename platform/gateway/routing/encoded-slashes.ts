@@ -21,7 +21,7 @@ function listServices({ settings, config }: Configuration): ReadonlySet<string> 
  * Returns whether any service accepts `%2F` in paths. The listener then leaves the check to {@link
  * createSlashCheck}.
  */
-export function areEncodedSlashesServed({ settings, config }: Configuration): boolean {
+export function acceptsEncodedSlashes({ settings, config }: Configuration): boolean {
   return (
     settings.resolver === BY_HOST ||
     settings.encodedSlashServices.length > 0 ||
@@ -37,7 +37,7 @@ export function areEncodedSlashesServed({ settings, config }: Configuration): bo
 export function createSlashCheck(
   configuration: Configuration,
 ): ((x: Exchange) => void) | undefined {
-  if (!areEncodedSlashesServed(configuration)) return undefined
+  if (!acceptsEncodedSlashes(configuration)) return undefined
   const isByHost = configuration.settings.resolver === BY_HOST
   const services = listServices(configuration)
   return ({ path, proxied, route }) => {

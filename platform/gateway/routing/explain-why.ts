@@ -4,8 +4,8 @@ import type { Explanation } from './explanation.ts'
 /** Maximum number of listed services or endpoints. */
 const MAX_NAMES = 20
 
-/** Explains a response from the gateway itself, with a hint. */
-export function toWhy({
+/** Explains a response that the gateway generated, with a hint. */
+export function explainResponse({
   stages,
   answer,
   route,
@@ -16,8 +16,8 @@ export function toWhy({
 }: Omit<Explanation, 'why'>): string {
   const { plugin, hook } = stages.at(-1) ?? { plugin: undefined, hook: 'onRequest' }
   const { status = 0, error } = answer ?? {}
-  const where = plugin === undefined ? `the ${hook} step` : `plugin ${plugin} (${hook})`
-  if (error === undefined) return `${where} sent the response`
+  const step = plugin === undefined ? `the ${hook} step` : `plugin ${plugin} (${hook})`
+  if (error === undefined) return `${step} sent the response`
   if (status === 404 && route === undefined && known.length > 0) {
     const suggestion =
       known.find((name) => name.endsWith(`.${error.id}`)) ?? suggest(error.id, known)
@@ -45,5 +45,5 @@ export function toWhy({
   if (status === 503 && error.message.endsWith('the registry denies access'))
     return 'the account of the gateway (--auth_id, MX_AUTH_SECRET) or the token of --registry is invalid or lacks access to the registry'
   if (stages.length === 0) return 'the listener rejected the request before any plugin ran'
-  return `${where} rejected the request`
+  return `${step} rejected the request`
 }

@@ -10,7 +10,7 @@ import { toRoute } from '../../../core/route.ts'
 import type { Disposer } from '../../../lib/async/disposer.ts'
 import { settlesWithin, withTimeout } from '../../../lib/async/timeout.ts'
 import { listDnsServices } from '../../config/configured-services.ts'
-import { describeInForce } from '../../config/services/describe.ts'
+import { describeEffective } from '../../config/services/describe.ts'
 import { limitSettings, readRegistrySettings } from '../../config/services/registry-settings.ts'
 import type { Configuration } from '../../config/types.ts'
 import { planPlugins } from '../../plugins/plan.ts'
@@ -25,8 +25,8 @@ import {
   recordRulings,
   recordStages,
 } from './dry-run.ts'
-import { areEncodedSlashesServed } from './encoded-slashes.ts'
-import { toWhy } from './explain-why.ts'
+import { acceptsEncodedSlashes } from './encoded-slashes.ts'
+import { explainResponse } from './explain-why.ts'
 import { toConnection } from './explained-connection.ts'
 import { type ExplainedRequest, toTestRequest } from './explained-request.ts'
 import type { ExplainedRuling, Explanation } from './explanation.ts'
@@ -48,12 +48,12 @@ const RESPONSE_TIMEOUT_MS = 10_000
 const TOPIC = 'topic'
 const FROM_ENDPOINT: PluginSource = { scope: 'endpoint', source: 'registry' }
 
-/** Record of a single request. */
+/** Callbacks for a single request. */
 interface Trace {
-  readonly pass: (stage: Stage, x: Exchange) => void
+  readonly onStage: (stage: Stage, x: Exchange) => void
   readonly rulings: ExplainedRuling[]
   /** Called when the request is sent to a node or to {@link TOPIC}. */
-  readonly reach: (where: string) => void
+  readonly onReached: (destination: string) => void
 }
 
 interface Explainer {
@@ -62,7 +62,7 @@ interface Explainer {
   readonly chain: Chain
   readonly sources: ReadonlyMap<Plugin, PluginSource>
   /** Sets the trace for the request in progress. */
-  readonly follow: (trace: Trace) => void
+  readonly setTrace: (trace: Trace) => void
 }
 
 /** Runs {@link openExplainer} for a single request. */
@@ -86,7 +86,7 @@ export async function openExplainer(
   { configuration, authorizer, registry: openRegistry, domains, log }: ExplainOptions,
   closing: Disposer,
 ): Promise<(request: ExplainedRequest) => Promise<Explanation>> {
-  let trace: Trace = { pass: () => {}, rulings: [], reach: () => {} }
+  let trace: Trace = { onStage: () => {}, rulings: [], onReached: () => {} }
   const dns = openDns(log, () => {})
   closing.add(dns.close)
   const services = await dns.use(listDnsServices(configuration))
@@ -95,9 +95,9 @@ export async function openExplainer(
       configuration,
       registry: openRegistry,
       domains,
-      events: createDrySinks(() => trace.reach(TOPIC)),
+      events: createDrySinks(() => trace.onReached(TOPIC)),
       authorizer: authorizer && recordRulings(authorizer, (ruling) => trace.rulings.push(ruling)),
-      upstream: createDryUpstreams(configuration, log, () => trace.reach('')),
+      upstream: createDryUpstreams(configuration, log, () => trace.onReached('')),
       services,
       log,
     },
@@ -109,9 +109,9 @@ export async function openExplainer(
   closing.add(() => chain.close(() => {}))
   const explainer = {
     ...{ configuration, registry },
-    chain: recordStages(chain, (stage, x) => trace.pass(stage, x)),
+    chain: recordStages(chain, (stage, x) => trace.onStage(stage, x)),
     sources: findPluginSources(chain, plan, configuration),
-    follow: (next: Trace) => {
+    setTrace: (next: Trace) => {
       trace = next
     },
   }
@@ -125,28 +125,28 @@ export async function openExplainer(
 
 async function run(
   explained: ExplainedRequest,
-  { configuration, registry, chain, sources, follow }: Explainer,
+  { configuration, registry, chain, sources, setTrace }: Explainer,
 ): Promise<Explanation> {
   const connection = toConnection(configuration, explained)
   const { request, malformed } = toTestRequest(
     explained,
     connection,
-    areEncodedSlashesServed(configuration),
+    acceptsEncodedSlashes(configuration),
   )
-  let reach: (where: string) => void = () => {}
+  let onReached: (destination: string) => void = () => {}
   const reached = new Promise<string>((resolve) => {
-    reach = resolve
+    onReached = resolve
   })
-  const passed: Stage[] = []
+  const passedStages: Stage[] = []
   const rulings: ExplainedRuling[] = []
   let host: string | undefined
-  const pass = (stage: Stage, { headers }: Exchange): void => {
-    passed.push(stage)
+  const onStage = (stage: Stage, { headers }: Exchange): void => {
+    passedStages.push(stage)
     // Forwarding removes the header.
     host = headers.get('host')
   }
-  follow({ pass, rulings, reach })
-  const x = new DryExchange(request, () => reach(''))
+  setTrace({ onStage, rulings, onReached })
+  const x = new DryExchange(request, () => onReached(''))
   x.listener = connection.listener
   x.begin(
     chain,
@@ -158,16 +158,16 @@ async function run(
       if (malformed !== undefined) return x.fail(malformed)
       await runSteps(x.chain.steps, x)
     } catch (thrown) {
-      x.giveUp(GatewayError.from(thrown, x.route?.service))
+      x.abortWith(GatewayError.from(thrown, x.route?.service))
     }
   }
   void walk()
   const { body = '' } = request
-  // Asynchronous like data from a socket: it arrives after the steps that do not wait.
+  // Sent asynchronously, like data from a socket: it arrives after all synchronous steps.
   const isBodySent = nextTick().then(() => body.length > 0 && x.sendBody(body, true))
-  const forwarded = reached.then((where) => where || x.node)
+  const forwarded = reached.then((destination) => destination || x.node)
   const responded = x.done.then(() => undefined)
-  const reachedAt = await withTimeout(
+  const forwardedTo = await withTimeout(
     Promise.race([responded, forwarded]),
     RESPONSE_TIMEOUT_MS,
   ).catch((cause) => {
@@ -175,17 +175,17 @@ async function run(
     throw new GatewayError(GATEWAY_ID, 504, detail, { cause })
   })
   await isBodySent
-  // The length of a chunked body is only known when it is forwarded.
-  const isTooLong = reachedAt !== undefined && x.bytesIn > x.bodyLimit
-  if (isTooLong) x.giveUp(tooLarge(x.bodyLimit))
-  const sentTo = isTooLong ? undefined : reachedAt
+  // The length of a chunked body is only known after forwarding.
+  const isTooLong = forwardedTo !== undefined && x.bytesIn > x.bodyLimit
+  if (isTooLong) x.abortWith(tooLarge(x.bodyLimit))
+  const sentTo = isTooLong ? undefined : forwardedTo
   const { route, upstream, namespace, session, error } = x
   const isMissing = error?.code === 404 && error.message.startsWith('service not found')
   const explanation = {
-    stages: passed.map((stage, i) => {
+    stages: passedStages.map((stage, i) => {
       const { plugin, hook } = stage
       // An endpoint may add a plugin with the same name.
-      const earlier = passed.slice(0, i).filter((other) => other.plugin === plugin)
+      const earlier = passedStages.slice(0, i).filter((other) => other.plugin === plugin)
       const repeated = earlier.filter((other) => other.hook === hook).length
       const applied = x.chain.plugins.filter(
         (other) => other.name === plugin && other[hook as keyof Plugin] !== undefined,
@@ -208,7 +208,7 @@ async function run(
     })),
     settings:
       upstream &&
-      describeInForce(
+      describeEffective(
         configuration,
         // Services in the file belong to the default domain.
         upstream.domain === DEFAULT_DOMAIN ? upstream.name : '',
@@ -225,7 +225,10 @@ async function run(
     answer: sentTo === undefined ? { status: x.status, body: x.body, error } : undefined,
     known: isMissing ? await listNames(registry) : [],
   }
-  return { ...explanation, why: explanation.answer === undefined ? '' : toWhy(explanation) }
+  return {
+    ...explanation,
+    why: explanation.answer === undefined ? '' : explainResponse(explanation),
+  }
 }
 
 /**

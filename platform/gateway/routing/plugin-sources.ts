@@ -39,9 +39,18 @@ export function findPluginSources(
       sources.set(chain!.plugins[from + i]!, { scope, source: at })
   }
   for (const service of config.services)
-    add('service', listOwn(service), scopes.get(toFullName(service.name, settings.namespace)))
+    add(
+      'service',
+      listConfigured(service),
+      scopes.get(toFullName(service.name, settings.namespace)),
+    )
   for (const route of config.routes)
-    add('route', listOwn(route), scopes.get(toScopeKey(route)), createActionPlugins(route).length)
+    add(
+      'route',
+      listConfigured(route),
+      scopes.get(toScopeKey(route)),
+      createActionPlugins(route).length,
+    )
   for (const { account, namespace, plugins } of config.consumers)
     add('consumer', plugins, ofConsumer(toConsumerKey({ issuer: namespace, id: account })))
   return sources
@@ -51,7 +60,7 @@ export function findPluginSources(
  * Lists the plugins of a service or route in order, starting with the plugin for its
  * `timeout.request`.
  */
-function listOwn({
+function listConfigured({
   plugins,
   timeouts,
   at,

@@ -36,7 +36,7 @@ export async function createRuntime(context: BuiltInContext): Promise<BuiltIn> {
     server: network.id,
     allowLocal: settings.profile === 'local',
     egress: context.egress,
-    isAlone: isStorePrivate(settings),
+    isSingleServer: isStorePrivate(settings),
     minFreeDiskBytes: settings.minFreeDiskBytes,
     quotas: {
       programs: createQuota('quota_programs', settings.quotaPrograms),

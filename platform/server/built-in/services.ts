@@ -112,20 +112,20 @@ export const BUILT_IN_SERVICES: readonly BuiltInEntry[] = [
         created.adminPassword = password
       })
       const settled = ready.catch(() => {})
-      let forgotten = Promise.resolve()
+      let passwordRemoved = Promise.resolve()
       return {
         ...auth,
         ready,
         async begin() {
           begin()
           if (created.adminPassword !== undefined) return
-          forgotten = forgetStalePassword(accounts, folder).catch((error) =>
+          passwordRemoved = forgetStalePassword(accounts, folder).catch((error) =>
             onWarning(`cannot check the file with the initial password: ${error.message}`),
           )
         },
         async close() {
           await settled
-          await forgotten
+          await passwordRemoved
           await auth.close()
         },
       }

@@ -35,7 +35,7 @@ export async function openIsolation(options: OpenIsolationOptions): Promise<Isol
   const accessible =
     sandbox === undefined
       ? await describeAccess(hidden, isolation.isPrivileged)
-      : toRemainder(sandbox)
+      : describeSandboxAccess(sandbox)
   if (sandbox !== undefined) {
     const uids = `${userIds!.first}-${userIds!.last}`
     log.info({ uids, accessible }, ISOLATED)
@@ -49,12 +49,12 @@ export async function openIsolation(options: OpenIsolationOptions): Promise<Isol
   if (runtimeNamespaces.length > 0)
     log.warn(
       { runtimeNamespaces, accessible },
-      'administrators of further namespaces may run programs on this machine',
+      'administrators of additional namespaces may run programs on this machine',
     )
   return isolation
 }
 
-function toRemainder({ hasPrivateProc }: Sandbox): string {
+function describeSandboxAccess({ hasPrivateProc }: Sandbox): string {
   const processes = hasPrivateProc ? '' : ', the command lines of all processes'
   return `world-readable files${processes}, services on the network of this machine`
 }

@@ -60,7 +60,7 @@ export const LISTEN_SETTINGS: SettingTable<ListenSettings> = {
   http2Address: {
     ...LISTEN_ADDRESS_OR_NONE,
     name: 'http2_address',
-    description: 'Additional address of the node listener, for HTTP/2 when listener is uws',
+    description: 'Additional address for HTTP/2 when listener is uws, served by the node listener',
     default: 'none',
     live: false,
   },

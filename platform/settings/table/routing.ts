@@ -16,7 +16,7 @@ export interface RoutingSettings {
   readonly backends: readonly string[]
   /** `static`, `memory`, or the URL of a registry. */
   readonly registry: string
-  /** Service names. A name without a dot is inside the namespace. */
+  /** Service names. A name without a dot belongs to the namespace. */
   readonly encodedSlashServices: readonly string[]
 }
 
@@ -54,7 +54,7 @@ export const ROUTING_SETTINGS: SettingTable<RoutingSettings> = {
     ...BACKENDS,
     name: 'backend',
     description:
-      'Service and its nodes. A name without a dot is inside the namespace. A node is host:port or http:// for HTTP, https:// for TLS, mx:// or mxs:// for services of the SDK, grpc:// or grpcs:// for gRPC',
+      'Service and its nodes. A name without a dot belongs to the namespace. A node is host:port or http:// for HTTP, https:// for TLS, mx:// or mxs:// for services of the SDK, grpc:// or grpcs:// for gRPC',
     default: '',
     notInFile: 'list backends under "services"',
     live: true,

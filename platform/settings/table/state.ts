@@ -69,7 +69,7 @@ export const STATE_SETTINGS: SettingTable<StateSettings> = {
     ...SIZE_OR_ZERO,
     name: 'min_free_disk',
     description:
-      'Minimum free space on the disk of the data folder for sources and builds of services, or none; uploads beyond it fail with 507',
+      'Minimum free disk space in the data folder for sources and builds of services, or none; uploads fail with 507 below it',
     default: '256mb',
     only: 'server',
     live: false,

@@ -9,7 +9,7 @@ export interface DecisionCacheOptions {
   /** Request headers that identify the caller, in lower case. */
   readonly key: readonly string[]
   /** Further request headers on which the decision depends, in lower case. */
-  readonly described: readonly string[]
+  readonly trustedHeaders: readonly string[]
   readonly nowMs: () => number
 }
 
@@ -35,7 +35,7 @@ export function createDecisionCache({
   ttlMs,
   maxEntries,
   key,
-  described,
+  trustedHeaders,
   nowMs,
 }: DecisionCacheOptions): DecisionCache {
   const decisions = new LRUCache<string, Decision>({ max: maxEntries })
@@ -43,9 +43,9 @@ export function createDecisionCache({
     toKey(x) {
       const values = key.map((name) => x.headers.getAll(name))
       if (values.every((each) => each.length === 0)) return undefined
-      const further = described.map((name) => x.headers.getAll(name))
+      const trustedValues = trustedHeaders.map((name) => x.headers.getAll(name))
       const parts = [x.method, schemeOf(x), x.host, x.originalTarget, x.clientAddress]
-      return hash('sha256', JSON.stringify([...parts, values, further]), 'base64')
+      return hash('sha256', JSON.stringify([...parts, values, trustedValues]), 'base64')
     },
     get(cacheKey) {
       const decision = decisions.get(cacheKey)

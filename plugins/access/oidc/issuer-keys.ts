@@ -39,8 +39,8 @@ export interface IssuerKeys {
 
 export function createIssuerKeys(options: IssuerKeysOptions): IssuerKeys {
   const { issuer, egress, log, onClosed, nowMs } = options
-  let found: JWTVerifyGetKey | undefined
-  let names: ReadonlySet<string> = new Set()
+  let keySet: JWTVerifyGetKey | undefined
+  let knownKeys: ReadonlySet<string> = new Set()
   let fetchedMs = Number.NEGATIVE_INFINITY
   let requestedMs = Number.NEGATIVE_INFINITY
   let fetching: Promise<void> | undefined
@@ -51,11 +51,11 @@ export function createIssuerKeys(options: IssuerKeysOptions): IssuerKeys {
       options.jwksUri === '' ? await discover(issuer, egress) : { url: new URL(options.jwksUri) }
     const jwks = (await fetchJson(url, lookup)) as unknown as JSONWebKeySet
     // Throws if the key set is malformed.
-    found = createLocalJWKSet(jwks)
-    const before = names
-    names = new Set(jwks.keys.map((key) => JSON.stringify([key.kid, key.kty, key.x, key.n])))
+    keySet = createLocalJWKSet(jwks)
+    const previousKeys = knownKeys
+    knownKeys = new Set(jwks.keys.map((key) => JSON.stringify([key.kid, key.kty, key.x, key.n])))
     fetchedMs = nowMs()
-    if ([...before].some((name) => !names.has(name))) onClosed()
+    if ([...previousKeys].some((name) => !knownKeys.has(name))) onClosed()
   }
 
   /** Fetches the keys, at most once per {@link COOL_DOWN_MS}. */
@@ -86,17 +86,17 @@ export function createIssuerKeys(options: IssuerKeysOptions): IssuerKeys {
 
   return {
     async find(header, token) {
-      if (found === undefined) await refresh()
+      if (keySet === undefined) await refresh()
       else if (nowMs() - fetchedMs > FRESH_MS) void refresh()
       // Not an error class of the library, whose errors indicate an invalid token.
-      if (found === undefined)
+      if (keySet === undefined)
         throw new Error('the signing keys of the issuer are unavailable', { cause: failure })
       try {
-        return await found(header, token)
+        return await keySet(header, token)
       } catch (error) {
         if (!(error instanceof errors.JWKSNoMatchingKey)) throw error
         await refresh()
-        return found(header, token)
+        return keySet(header, token)
       }
     },
   }
@@ -107,14 +107,14 @@ export function createIssuerKeys(options: IssuerKeysOptions): IssuerKeys {
  *
  * @throws {TypeError} for other URLs.
  */
-export function checkUrl(text: string, what: string, mayBeLoopback = true): URL {
+export function checkUrl(text: string, label: string, mayBeLoopback = true): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined
   const isLoopback = url?.protocol === 'http:' && LOOPBACK.test(url.hostname)
   if (url?.protocol === 'https:' || (isLoopback && mayBeLoopback)) {
     if (url!.username === '' && url!.password === '' && url!.hash === '') return url!
   }
   throw new TypeError(
-    `${what} must be an https:// URL (or http:// on loopback) without user, password and #, got ${JSON.stringify(text.slice(0, 200))}`,
+    `${label} must be an https:// URL (or http:// on loopback) without user, password and #, got ${JSON.stringify(text.slice(0, 200))}`,
   )
 }
 
@@ -132,10 +132,10 @@ async function discover(
   egress: IssuerKeysOptions['egress'],
 ): Promise<KeySetLocation> {
   const base = issuer.replace(/\/$/, '')
-  const { issuer: named, jwks_uri: uri } = await fetchJson(
+  const { issuer: documentIssuer, jwks_uri: uri } = await fetchJson(
     new URL(`${base}/.well-known/openid-configuration`),
   )
-  if (named !== issuer) throw new Error('the discovery document has a different issuer')
+  if (documentIssuer !== issuer) throw new Error('the discovery document has a different issuer')
   if (typeof uri !== 'string') throw new Error('the discovery document has no jwks_uri')
   return locateKeys(uri, issuer, egress)
 }

@@ -50,8 +50,8 @@ export function createStream(coding: Coding, level: number, flushes: boolean): D
   }
 }
 
-/** Compresses a complete body synchronously. The window fits the body, because allocating a larger one takes longer. */
-export function compressWhole(coding: Coding, level: number, body: Uint8Array): Buffer {
+/** Compresses a complete body synchronously. The window fits the body, since a larger one takes longer to allocate. */
+export function compressComplete(coding: Coding, level: number, body: Uint8Array): Buffer {
   const bits = Math.ceil(Math.log2(Math.max(body.length, 1)))
   switch (coding) {
     case 'gzip':

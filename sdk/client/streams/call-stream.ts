@@ -38,7 +38,7 @@ export class CallStream<Q = unknown, R = unknown> implements AsyncIterableIterat
 
   /** Cancels the call and notifies the service. */
   cancel(): void {
-    this.#call.giveUp()
+    this.#call.abandon()
   }
 
   /**
@@ -68,7 +68,7 @@ export class CallStream<Q = unknown, R = unknown> implements AsyncIterableIterat
 
   /** Cancels the call. Runs when a loop is left early. */
   return(): Promise<IteratorResult<R>> {
-    this.#call.giveUp()
+    this.#call.abandon()
     return this.#call.replies.return() as Promise<IteratorResult<R>>
   }
 

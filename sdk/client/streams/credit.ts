@@ -10,12 +10,12 @@ export const VALUE_COST: number = WINDOW_BYTES / 64
 export class Credit {
   #remaining = WINDOW_BYTES
   #consumed = 0
-  #isHeld = false
+  #isBlocked = false
   #isGranting = false
   readonly #onGrant: () => void
   readonly #grant = (): void => {
     this.#isGranting = false
-    this.#isHeld = false
+    this.#isBlocked = false
     this.#remaining += this.#consumed
     this.#consumed = 0
     this.#onGrant()
@@ -32,7 +32,7 @@ export class Credit {
       this.#remaining -= cost
       return true
     }
-    this.#isHeld = true
+    this.#isBlocked = true
     this.#request()
     return false
   }
@@ -41,7 +41,7 @@ export class Credit {
   consumed(cost: number): void {
     // Limited to the credit taken, regardless of the values that the program reports.
     this.#consumed = Math.min(this.#consumed + cost, WINDOW_BYTES - this.#remaining)
-    if (this.#isHeld) this.#request()
+    if (this.#isBlocked) this.#request()
   }
 
   #request(): void {

@@ -85,7 +85,7 @@ export class StreamCall extends RoutedCall {
   }
 
   /** Cancels the call. */
-  giveUp(): void {
+  abandon(): void {
     if (!this.drop()) return
     this.#stop()
     this.#miss(new DOMException('the call was cancelled', 'AbortError'))
@@ -220,7 +220,7 @@ export class StreamCall extends RoutedCall {
     try {
       return parseReply(this.service, body as Uint8Array, this.#asText)
     } catch (error) {
-      this.giveUp()
+      this.abandon()
       void this.replies.return()
       throw error
     }

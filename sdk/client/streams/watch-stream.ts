@@ -18,7 +18,7 @@ export interface WatchOptions<W, E> {
 
 /** Delay before retrying to open the next stream. */
 const RETRY_MS = 5000
-const AGAIN = 'the service ended the watch: watch again and re-read the current state'
+const WATCH_ENDED = 'the service ended the watch: watch again and re-read the current state'
 /** Minimum interval between two streams. */
 const PAUSE_MS = 100
 
@@ -32,9 +32,9 @@ const PAUSE_MS = 100
 export function toWatchStream<W, E>(options: WatchOptions<W, E>): AsyncIterableIterator<E> {
   const { open, service, toEvent, tokens } = options
   /** Remaining lifetime of the last stream's token; 0 initially. */
-  let leftMs = 0
+  let remainingMs = 0
   const begin = () => {
-    leftMs = tokens?.leftMs() ?? Number.POSITIVE_INFINITY
+    remainingMs = tokens?.remainingMs() ?? Number.POSITIVE_INFINITY
     return open()
   }
   /** Stream being read. */
@@ -51,8 +51,8 @@ export function toWatchStream<W, E>(options: WatchOptions<W, E>): AsyncIterableI
   }
 
   /** Remaining lifetime of the current token, which may be newer than the stream's. */
-  function toLeft(): number {
-    return leftMs === 0 ? tokens!.leftMs() : leftMs
+  function toRemainingMs(): number {
+    return remainingMs === 0 ? tokens!.remainingMs() : remainingMs
   }
 
   async function renew(): Promise<void> {
@@ -67,7 +67,7 @@ export function toWatchStream<W, E>(options: WatchOptions<W, E>): AsyncIterableI
     if (hasEnded) return next.cancel()
     newest.cancel()
     newest = next
-    renewIn(toLeft())
+    renewIn(toRemainingMs())
   }
 
   function end(): void {
@@ -78,7 +78,7 @@ export function toWatchStream<W, E>(options: WatchOptions<W, E>): AsyncIterableI
   newest.begun().then(
     () => {
       hasBegun = true
-      renewIn(toLeft())
+      renewIn(toRemainingMs())
     },
     () => {},
   )
@@ -94,13 +94,13 @@ export function toWatchStream<W, E>(options: WatchOptions<W, E>): AsyncIterableI
             // The service that owns the client is stopping.
             if (error instanceof ClientClosedError) break
             throw hasBegun && error instanceof GatewayError && isInvalidToken(error)
-              ? unavailable(service, AGAIN, { cause: error })
+              ? unavailable(service, WATCH_ENDED, { cause: error })
               : error
           }
         }
         if (stream === newest && !hasEnded) {
           end()
-          throw unavailable(service, AGAIN)
+          throw unavailable(service, WATCH_ENDED)
         }
         stream = newest
       }

@@ -1,5 +1,5 @@
 import { isOperator } from '../../../core/auth/policy/account-rights.ts'
-import { judgeByRules, toAccessDenied } from '../../../core/auth/policy/decision.ts'
+import { decideByRules, toAccessDenied } from '../../../core/auth/policy/decision.ts'
 import type { Account, Authorizer, Resource } from '../../../core/contracts/auth.ts'
 import { GatewayError } from '../../../core/errors.ts'
 import type { Context } from '../../../sdk/context.ts'
@@ -29,7 +29,7 @@ export function createAdmitLogin(authorizer: Authorizer | undefined): AdmitLogin
     const target = { namespace: ctx.namespace, domain: DEFAULT_NAMESPACE, resource: TOKEN }
     const caller = ctx.account as Account | undefined
     const isGranted =
-      authorizer === undefined || (await judgeByRules(authorizer, caller, target)).granted
+      authorizer === undefined || (await decideByRules(authorizer, caller, target)).granted
     if (isGranted) return logIn(ALLOW)
     try {
       return await logIn((account) => {

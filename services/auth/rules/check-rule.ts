@@ -5,7 +5,7 @@ import type { ResourceMessage, RuleMessage } from '../messages.ts'
 
 /** Notation that means everyone (specification: Rule). */
 const PUBLIC = '<public>'
-const NAMES_EVERYTHING = '*'
+const WILDCARD_NAME = '*'
 /** Same rule as for stored account ids: no control characters, whitespace or slashes. */
 const ID = /^[^\s/\p{C}]{1,128}$/u
 const TYPE = /^[A-Za-z][\w-]{0,63}$/
@@ -48,7 +48,7 @@ export function toResource(
   errorId: string,
 ): Resource {
   const check = (part: string, value: string, form: RegExp, rule: string): void => {
-    if (value !== NAMES_EVERYTHING && !form.test(value))
+    if (value !== WILDCARD_NAME && !form.test(value))
       throw badRequest(errorId, `${field}.${part} must be ${rule}, got ${quote(value)}`)
   }
   check('type', type, TYPE, '*, or letters, digits, dashes or underscores')

@@ -1,4 +1,4 @@
-import { EndpointRules, toJudged } from '../../../core/auth/policy/endpoint-rules.ts'
+import { EndpointRules, toComparableName } from '../../../core/auth/policy/endpoint-rules.ts'
 import type { Resource } from '../../../core/contracts/auth.ts'
 import type { Service } from '../../../core/contracts/registry.ts'
 import type { Maybe } from '../../../lib/async/maybe.ts'
@@ -35,7 +35,7 @@ export async function findMismatch(
   if (names.size === 0) return undefined
   const resource = { type, name, endpoint }
   const rules = new EndpointRules([{ id: '', scope: '', access: 'GRANTED', priority: 0, resource }])
-  if ([...names].some((each) => rules.judge(toJudged(each)).granted)) return undefined
+  if ([...names].some((each) => rules.evaluate(toComparableName(each)).granted)) return undefined
   const list = [...names].sort().slice(0, MAX_NAMES).join(', ')
   const more = names.size > MAX_NAMES ? ', …' : ''
   const hint = endpoint.startsWith('/')

@@ -1,5 +1,5 @@
 import { ADMIN, isOperator } from '../../../core/auth/policy/account-rights.ts'
-import { toJudged } from '../../../core/auth/policy/endpoint-rules.ts'
+import { toComparableName } from '../../../core/auth/policy/endpoint-rules.ts'
 import { Policy } from '../../../core/auth/policy/policy.ts'
 import { isAlwaysAllowed } from '../../../core/auth/policy/repair-calls.ts'
 import type { AuthSource, Rule } from '../../../core/contracts/auth.ts'
@@ -170,26 +170,30 @@ export function createRuleEndpoints(options: RuleEndpointsOptions): Endpoints {
         const account = id === '' ? undefined : await accounts.find(namespace, id)
         if (id !== '' && account === undefined)
           throw badRequest(errorId, 'Account not found with this ID')
-        if (isAlwaysAllowed(account, { ...resource, endpoint: toJudged(resource.endpoint) }))
+        if (
+          isAlwaysAllowed(account, { ...resource, endpoint: toComparableName(resource.endpoint) })
+        )
           return { granted: true, namespace: DEFAULT_NAMESPACE }
         const namespaces = toNamespaces(namespace).filter(
           (each) => domain === '' || domain === each,
         )
         const mismatch = await findMismatch(findService, namespaces, resource)
         const warning = mismatch === undefined ? {} : { warning: mismatch }
-        const judge = async (where: string) => {
-          const book = new Policy(where, await rules.list(where, ctx.signal))
+        const evaluate = async (policyDomain: string) => {
+          const policy = new Policy(policyDomain, await rules.list(policyDomain, ctx.signal))
           const { type, name, endpoint } = resource
-          const { granted, rule } = book.caller(account).access(type, name, toJudged(endpoint))
+          const { granted, rule } = policy
+            .caller(account)
+            .access(type, name, toComparableName(endpoint))
           return rule === undefined
-            ? { granted, namespace: where, ...warning }
-            : { granted, rule, namespace: where, ...warning }
+            ? { granted, namespace: policyDomain, ...warning }
+            : { granted, rule, namespace: policyDomain, ...warning }
         }
-        const result = await judge(namespace)
+        const result = await evaluate(namespace)
         // Same order as in `judgeCall`.
         const isGeneral = domain === '' || domain === DEFAULT_NAMESPACE
         return result.granted && isGeneral && namespace !== DEFAULT_NAMESPACE
-          ? judge(DEFAULT_NAMESPACE)
+          ? evaluate(DEFAULT_NAMESPACE)
           : result
       },
     }),

@@ -184,12 +184,12 @@ function findLostAccess(
 }
 
 /** Returns whether anonymous callers may request a token. */
-function canLogIn(book: Policy): boolean {
-  return book.caller(undefined).call('auth', 'Auth.Token').granted
+function canLogIn(policy: Policy): boolean {
+  return policy.caller(undefined).call('auth', 'Auth.Token').granted
 }
 
 /** Returns whether the rules allow an account to create and delete rules. */
-function canChange(book: Policy, account: SubjectRules): boolean {
-  const caller = book.caller(account)
+function canChange(policy: Policy, account: SubjectRules): boolean {
+  const caller = policy.caller(account)
   return ['Rules.Create', 'Rules.Delete'].every((endpoint) => caller.call('auth', endpoint).granted)
 }

@@ -34,12 +34,12 @@ export function createExchangeRefreshToken(
   const { tokens, audit, nowMs } = options
   const isFirst = createThrottle(nowMs)
   return (ctx, { namespace, token, lifeS }, mustBeAllowed) =>
-    tokens.refresh(token, { lifeS, errorId: idOf(ctx), mustBeAllowed }, (why, family) => {
+    tokens.refresh(token, { lifeS, errorId: idOf(ctx), mustBeAllowed }, (reason, family) => {
       const auditTarget = {
         namespace: family?.namespace ?? namespace,
         target: family?.account ?? '',
       }
-      if (why === 'reused') audit(ctx, 'token.reused', auditTarget)
+      if (reason === 'reused') audit(ctx, 'token.reused', auditTarget)
       else if (isFirst(toNetwork(addressOf(ctx)))) audit(ctx, 'refresh.failed', auditTarget)
     })
 }

@@ -19,7 +19,7 @@ const WINDOW_MS = 3600_000
 /** Limits per hour for an account (one per second) and for all accounts of a namespace. */
 const MAX_OF_ACCOUNT = 3600
 const MAX_OF_NAMESPACE = 36_000
-const REMEMBERED_MAX = 100_000
+const WINDOWS_MAX = 100_000
 
 interface Window {
   count: number
@@ -27,7 +27,7 @@ interface Window {
 }
 
 export function createRevokeLimit(nowMs: () => number): CountRevocation {
-  const windows = new LRUCache<string, Window>({ max: REMEMBERED_MAX })
+  const windows = new LRUCache<string, Window>({ max: WINDOWS_MAX })
 
   function open(name: string, now: number): Window {
     const existing = windows.get(name)

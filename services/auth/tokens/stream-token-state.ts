@@ -16,7 +16,7 @@ export interface StreamTokenStateOptions {
   readonly revoked: Revoked
   readonly signal: AbortSignal
   /** Returns whether a revocation is sent. */
-  readonly isFor: (revocation: Revocation) => boolean
+  readonly isVisible: (revocation: Revocation) => boolean
 }
 
 /** Maximum number of revocations per message. */
@@ -26,15 +26,15 @@ const PAGE = 1000
 export async function* streamTokenState(
   options: StreamTokenStateOptions,
 ): AsyncIterable<TokenState> {
-  const { keys, revoked, signal, isFor } = options
+  const { keys, revoked, signal, isVisible } = options
   const pending: Revocation[] = []
   const states = streamValue<TokenState>(signal, {
     read: () => ({ keys: toJwks(keys.all()), revoked: pending.splice(0) }),
     watch(onUpdate) {
-      pending.push(...revoked.list().filter(isFor))
+      pending.push(...revoked.list().filter(isVisible))
       const stopKeys = keys.onChange(onUpdate)
       const stopRevoked = revoked.onRevoked((added) => {
-        const matching = added.filter(isFor)
+        const matching = added.filter(isVisible)
         pending.push(...matching)
         if (matching.length > 0) onUpdate()
       })

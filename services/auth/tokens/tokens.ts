@@ -54,13 +54,13 @@ export interface Tokens {
    * already been used, because browser tabs and repeated requests may race with the same token. If
    * the store is full, the token remains valid and is returned again.
    *
-   * @param onWrong called for a rejected token with its family, if known.
+   * @param onRejected called for a rejected token with its family, if known.
    * @throws {GatewayError} 400 if the token is rejected.
    */
   readonly refresh: (
     token: string,
     input: RefreshOptions,
-    onRejected: (why: 'reused' | 'unknown', family: FamilyRecord | undefined) => void,
+    onRejected: (reason: 'reused' | 'unknown', family: FamilyRecord | undefined) => void,
   ) => Promise<TokenPair>
   /** Returns the session of an access token. @throws {TokenError} */
   readonly inspect: (token: string) => Promise<Session>
@@ -140,8 +140,8 @@ export function createTokens(options: TokensOptions): Tokens {
   /** Returns the account of a login, or undefined if the login is revoked. */
   async function findAccount(family: FamilyRecord): Promise<AccountRecord | undefined> {
     const account = await accounts.find(family.namespace, family.account)
-    const counts = account?.id === family.account && account.since <= family.began
-    return counts ? account : undefined
+    const isCurrent = account?.id === family.account && account.since <= family.began
+    return isCurrent ? account : undefined
   }
 
   return {
@@ -169,25 +169,25 @@ export function createTokens(options: TokensOptions): Tokens {
     },
 
     async refresh(token, { lifeS, errorId, mustBeAllowed }, onRejected) {
-      const toWrong = (...details: Parameters<typeof onRejected>): GatewayError => {
+      const toRejected = (...details: Parameters<typeof onRejected>): GatewayError => {
         onRejected(...details)
         return badRequest(errorId, 'invalid or already used refresh token; log in again')
       }
-      if (!FORM.test(token)) throw toWrong('unknown', undefined)
+      if (!FORM.test(token)) throw toRejected('unknown', undefined)
       const name = familyOf(token)
       const key = toFamilyKey(name)
       const hash = toHash(token)
       for (let i = 0; i < ATTEMPTS_MAX; i++) {
         const record = await store.read(AUTH_TABLE, key)
-        if (record === undefined) throw toWrong('unknown', undefined)
+        if (record === undefined) throw toRejected('unknown', undefined)
         const family = parseFamilyRecord(record)
         const account = await findAccount(family)
-        if (account === undefined) throw toWrong('unknown', family)
+        if (account === undefined) throw toRejected('unknown', family)
         const now = nowMs()
         const current = findCurrent(token, hash, family, now)
         if (current === undefined) {
           await end(name)
-          throw toWrong('reused', family)
+          throw toRejected('reused', family)
         }
         mustBeAllowed?.(account)
         if (current !== token) return toPair(account, current, lifeS)

@@ -43,7 +43,7 @@ export async function openSecretKey(options: SecretKeyOptions): Promise<SecretKe
   }
   if (note !== undefined && note.keyId !== secretKey.id) {
     if (note.keyId !== previous?.id)
-      throw new Error(toWrong(configured ? SETTING : file!, previous))
+      throw new Error(toWrongKeyMessage(configured ? SETTING : file!, previous))
     await changeSecretKey({ store, from: previous, to: secretKey })
   } else await tidy(store)
   return secretKey
@@ -54,7 +54,7 @@ function toMissing(file: string | undefined): string {
   return `the configuration contains secrets, but their encryption key is missing: set ${sources}`
 }
 
-function toWrong(source: string, previous: SecretKey | undefined): string {
+function toWrongKeyMessage(source: string, previous: SecretKey | undefined): string {
   const keys =
     previous === undefined
       ? `the key in ${source} does not match`

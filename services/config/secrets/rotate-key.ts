@@ -57,8 +57,8 @@ export async function changeSecretKey(change: KeyChange): Promise<void> {
   /** Version of the source of each new record. */
   const sourceVersions = new Map<string, number>()
   let noteVersion: number | undefined
-  const giveUpAt = performance.now() + timeoutMs
-  for (let attempts = 0; performance.now() < giveUpAt; attempts++) {
+  const deadlineMs = performance.now() + timeoutMs
+  for (let attempts = 0; performance.now() < deadlineMs; attempts++) {
     if (attempts > 0) await setTimeout(Math.random() * PAUSE_MAX_MS)
     const keyNote = await readKeyNote(store)
     if (keyNote === undefined || keyNote.keyId === to.id) return tidy(store)

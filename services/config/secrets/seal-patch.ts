@@ -1,10 +1,10 @@
 import type { Sealer } from '../tree/merge.ts'
 import { isAbsent, type Patch } from '../tree/patch.ts'
 import { formatPath, splitConfigPath } from '../tree/path.ts'
-import { type ConfigNode, isMap, mapLeaves, type PlacedLeaf } from '../tree/tree.ts'
+import { type ConfigNode, isMap, type LeafEntry, mapLeaves } from '../tree/tree.ts'
 
 /** Positions in trees, indexed by their ancestors. */
-interface Places {
+interface PathTree {
   readonly exact: ReadonlySet<string>
   /** Keyed by the paths of ancestors. */
   readonly below: ReadonlyMap<string, readonly (readonly string[])[]>
@@ -20,8 +20,8 @@ export function sealPatch(
   paths: readonly (readonly string[])[],
   { seal }: Sealer,
 ): Patch {
-  const { exact, below } = toPlaces(paths)
-  const sealLeaf = ({ names, leaf }: PlacedLeaf) =>
+  const { exact, below } = toPathTree(paths)
+  const sealLeaf = ({ names, leaf }: LeafEntry) =>
     leaf.secret ? leaf : { text: seal(names, leaf.text), secret: true }
 
   function sealNode(node: ConfigNode, names: readonly string[]): ConfigNode {
@@ -55,7 +55,7 @@ export function sealPatch(
   return changed ? copy : patch
 }
 
-function toPlaces(paths: readonly (readonly string[])[]): Places {
+function toPathTree(paths: readonly (readonly string[])[]): PathTree {
   const below = new Map<string, (readonly string[])[]>()
   for (const segments of paths)
     for (let depth = 0; depth < segments.length; depth++) {

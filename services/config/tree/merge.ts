@@ -49,10 +49,10 @@ export function setNode(
     path: readonly string[],
     isSecret: boolean,
   ): ConfigNode {
-    const staysSecret = isSecret || (old !== undefined && !isMap(old) && old.secret)
-    if (typeof next !== 'string') return mergeMap(old, next, path, staysSecret)
-    if (next === MASK) return keepSecret(old, path)
-    if (!staysSecret && (old === undefined || !holdsSecret(old)))
+    const remainsSecret = isSecret || (old !== undefined && !isMap(old) && old.secret)
+    if (typeof next !== 'string') return mergeMap(old, next, path, remainsSecret)
+    if (next === MASK) return retainSecret(old, path)
+    if (!remainsSecret && (old === undefined || !holdsSecret(old)))
       return old !== undefined && !isMap(old) && old.text === next
         ? old
         : { text: next, secret: false }
@@ -80,7 +80,7 @@ export function setNode(
     return changed ? copy : base
   }
 
-  function keepSecret(old: ConfigNode | undefined, path: readonly string[]): ConfigNode {
+  function retainSecret(old: ConfigNode | undefined, path: readonly string[]): ConfigNode {
     if (old !== undefined && !isMap(old) && old.secret) return old
     throw badRequest(
       id,

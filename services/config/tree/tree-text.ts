@@ -1,4 +1,4 @@
-import { type ConfigMap, type ConfigNode, isMap, MASK, type PlacedLeaf } from './tree.ts'
+import { type ConfigMap, type ConfigNode, isMap, type LeafEntry, MASK } from './tree.ts'
 
 /**
  * Formats a node as JSON, with `<`, `>` and `&` unescaped.
@@ -9,7 +9,7 @@ import { type ConfigMap, type ConfigNode, isMap, MASK, type PlacedLeaf } from '.
 export function formatTreeJson(
   node: ConfigNode,
   names: readonly string[] = [],
-  open: (placed: PlacedLeaf) => string = () => MASK,
+  open: (placed: LeafEntry) => string = () => MASK,
 ): string {
   if (!isMap(node)) return node.secret ? open({ names, leaf: node }) : node.text
   const members: string[] = []

@@ -10,7 +10,7 @@ export type ConfigMap = ReadonlyMap<string, ConfigNode>
 export type ConfigNode = Leaf | ConfigMap
 
 /** A leaf and its path. */
-export interface PlacedLeaf {
+export interface LeafEntry {
   readonly names: readonly string[]
   readonly leaf: Leaf
 }
@@ -63,7 +63,7 @@ export function holdsSecret(node: ConfigNode): boolean {
  */
 export function mapLeaves<T extends ConfigNode>(
   node: T,
-  toLeaf: (placed: PlacedLeaf) => Leaf,
+  toLeaf: (placed: LeafEntry) => Leaf,
   names: readonly string[] = [],
 ): T | Leaf {
   if (!isMap(node)) return toLeaf({ names, leaf: node as Leaf })

@@ -49,7 +49,7 @@ export function createAddressCheck(policy: NodePolicy | undefined): CheckAddress
     const checked: Node[] = []
     // Sequential, so that a registration resolves only one host name at a time.
     for (const node of nodes) {
-      const target = { ...parseHostPort(node.address)!, what: 'node address', from, mayBeLocal }
+      const target = { ...parseHostPort(node.address)!, label: 'node address', from, mayBeLocal }
       checked.push(withResolved(node, await policy.egress.resolvePeer(target, id)))
     }
     return { ...service, nodes: checked }

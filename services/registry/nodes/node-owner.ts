@@ -97,15 +97,15 @@ export async function requireNodeOwner(
   if (isWorkload(account) && canActAs(account, namespace, name)) return true
   const caller = toOwner(account)
   const versions = await queryRegistry(registry, id, () => registry.getService(name))
-  const registered = versions.find((one) => one.version === version)?.nodes ?? []
+  const registered = versions.find((entry) => entry.version === version)?.nodes ?? []
   const owned = new Set(
     registered.filter(({ metadata }) => metadata[OWNER] === caller).map(({ id }) => id),
   )
   if (nodes.every((node) => owned.has(node.id))) return true
-  const isHeld = versions.some((each) =>
+  const isOwned = versions.some((each) =>
     each.nodes.some(({ metadata }) => metadata[OWNER] !== undefined && metadata[OWNER] !== caller),
   )
-  if (!isHeld) return false
+  if (!isOwned) return false
   throw conflict(
     id,
     `the service ${name} of namespace ${namespace} is registered by another account; choose another name, wait until its nodes are removed, or have an administrator register it`,

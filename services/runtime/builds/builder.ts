@@ -40,7 +40,7 @@ export function createBuilder(options: BuilderOptions): Builder {
     env: Env,
     onStdout?: (text: string) => void,
   ): Promise<void> {
-    const { isDone, how, tail } = await runCommand(command, {
+    const { isDone, outcome, tail } = await runCommand(command, {
       cwd,
       env: { ...workEnv, ...env },
       signal,
@@ -49,7 +49,8 @@ export function createBuilder(options: BuilderOptions): Builder {
       onOutput: writeOutput,
       ...(onStdout !== undefined && { onStdout }),
     })
-    if (!isDone) throw badRequest(ID, `build failed: ${toTitle(command)}: ${how}\n${tail}`.trim())
+    if (!isDone)
+      throw badRequest(ID, `build failed: ${toTitle(command)}: ${outcome}\n${tail}`.trim())
   }
 
   return {

@@ -115,8 +115,8 @@ function externalPackages(root: string): Plugin {
         if (pluginData === RESOLVED || from.kind === 'entry-point') return undefined
         if (toPackage(path) === MX_PACKAGE || isBuiltin(path)) return { path, external: true }
         const { kind, importer, resolveDir } = from
-        const how = { kind, importer, resolveDir, pluginData: RESOLVED }
-        const resolved = await hooks.resolve(path, how)
+        const resolveOptions = { kind, importer, resolveDir, pluginData: RESOLVED }
+        const resolved = await hooks.resolve(path, resolveOptions)
         if (resolved.errors.length > 0 || resolved.external) return { path, external: true }
         if (isInSource(resolved.path)) return { path: resolved.path }
         return { path: await toModulePath(path, resolved.path), external: true }

@@ -12,7 +12,7 @@ export interface CacheEntry {
   /** Type of the entry, which must be a single word. */
   readonly kind: string
   /** Inputs of the entry, which are part of its key. */
-  readonly madeOf: readonly string[]
+  readonly inputs: readonly string[]
   /** Folder that uses the entry. The entry is retained while this folder exists. */
   readonly user: string
   /** Aborts waiting for another build that creates the entry. */
@@ -35,10 +35,10 @@ const creating = new Map<string, Promise<unknown>>()
 
 /** Returns the folder of an entry. A missing entry is created once for all concurrent builds. */
 export async function useCached(
-  { cacheFolder, kind, madeOf, user, signal }: CacheEntry,
+  { cacheFolder, kind, inputs, user, signal }: CacheEntry,
   make: (folder: string) => Promise<void>,
 ): Promise<string> {
-  const folder = join(cacheFolder, kind, hash(JSON.stringify(madeOf)))
+  const folder = join(cacheFolder, kind, hash(JSON.stringify(inputs)))
   // If a build fails or is cancelled, deployments waiting for it do not fail.
   for (let pending = creating.get(folder); pending !== undefined; pending = creating.get(folder)) {
     await untilAborted(

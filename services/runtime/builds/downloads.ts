@@ -13,13 +13,13 @@ const caches = new Map<string, { running: number; checkedMs: number }>()
  * Runs a build. Downloads of package managers are deleted once they exceed the limit and no build
  * that may use them is in progress.
  *
- * @param mostBytes limit per package manager.
+ * @param maxBytes limit per package manager.
  * @param everyMs interval of the size check.
  */
 export async function withDownloads<T>(
   cacheFolder: string,
   run: () => Promise<T>,
-  mostBytes: number = MAX_BYTES,
+  maxBytes: number = MAX_BYTES,
   everyMs: number = EVERY_MS,
 ): Promise<T> {
   const cache = caches.get(cacheFolder) ?? { running: 0, checkedMs: Number.NEGATIVE_INFINITY }
@@ -31,7 +31,7 @@ export async function withDownloads<T>(
     cache.running--
     if (cache.running === 0 && performance.now() - cache.checkedMs >= everyMs) {
       cache.checkedMs = performance.now()
-      void removeDownloads(cacheFolder, mostBytes).catch(() => {})
+      void removeDownloads(cacheFolder, maxBytes).catch(() => {})
     }
   }
 }
@@ -40,10 +40,10 @@ export async function withDownloads<T>(
  * Deletes the downloads of each package manager that exceed the limit. No-op while a build is in
  * progress.
  */
-export async function removeDownloads(cacheFolder: string, mostBytes: number): Promise<void> {
+export async function removeDownloads(cacheFolder: string, maxBytes: number): Promise<void> {
   for (const name of FOLDERS) {
     const folder = join(cacheFolder, name)
-    if (!(await isLarger(folder, mostBytes))) continue
+    if (!(await isLarger(folder, maxBytes))) continue
     if ((caches.get(cacheFolder)?.running ?? 0) > 0) return
     // Renamed first, so that a concurrent build finds no folder rather than a partial one.
     const expired = `${folder}-${randomUUID()}`

@@ -32,13 +32,13 @@ const READERS: Readonly<Record<string, Reader>> = {
   }),
   build: (value, name) => ({ build: readTexts(Array.isArray(value) ? value : [value], name) }),
   env: (value, name) => ({ env: readEnv(value, name) }),
-  instances: (value, name) => ({ instances: readWhole(value, name, MAX_INSTANCES) }),
+  instances: (value, name) => ({ instances: readInteger(value, name, MAX_INSTANCES) }),
   resources: (value, name) => ({ resources: readResources(value, name) }),
   protocol: (value, name) => {
     if (value !== 'mx' && value !== 'http') throw invalid(name, 'mx or http', value)
     return { protocol: value }
   },
-  port: (value, name) => ({ port: readWhole(value, name, 65_535) }),
+  port: (value, name) => ({ port: readInteger(value, name, 65_535) }),
 }
 
 /** Parses the `mx.yaml` of a project. @throws {ServiceError} 400 with the key or line. */
@@ -116,7 +116,7 @@ function readText(value: unknown, name: string): string {
   return text
 }
 
-function readWhole(value: unknown, name: string, max: number): number {
+function readInteger(value: unknown, name: string, max: number): number {
   if (!Number.isInteger(value) || (value as number) < 1 || (value as number) > max)
     throw invalid(name, `a whole number from 1 to ${max}`, value)
   return value as number

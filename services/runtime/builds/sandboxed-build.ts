@@ -76,8 +76,8 @@ export function createSandboxedBuilds(options: SandboxedBuildsOptions): Sandboxe
   }
 
   async function runOrFail(task: Task, work: Work): Promise<void> {
-    const { isDone, how, tail } = await run(task, work)
-    if (!isDone) throw new Error(`${task.words[0]}: ${how} ${tail}`.trim())
+    const { isDone, outcome, tail } = await run(task, work)
+    if (!isDone) throw new Error(`${task.words[0]}: ${outcome} ${tail}`.trim())
   }
 
   return {
@@ -88,9 +88,9 @@ export function createSandboxedBuilds(options: SandboxedBuildsOptions): Sandboxe
         const job: BuildJob = { input: { ...input, cacheFolder } }
         const exposed = [{ path: folder, isWritable: true }, cache]
         const words = [...NODE, JSON.stringify(job)]
-        const { result, how, tail } = await run({ words, folder, exposed }, { ...work, signal })
+        const { result, outcome, tail } = await run({ words, folder, exposed }, { ...work, signal })
         const report = parseBuildResult(result, folder)
-        if (report === undefined) throw badRequest(ID, `build failed: ${how}\n${tail}`.trim())
+        if (report === undefined) throw badRequest(ID, `build failed: ${outcome}\n${tail}`.trim())
         if ('built' in report) return report.built
         throw new ServiceError(ID, report.failure.code, report.failure.message)
       }),

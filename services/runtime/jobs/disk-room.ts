@@ -6,9 +6,9 @@ export interface DiskRoomOptions {
   /** Folder on the monitored disk. The folder or one of its parents must exist. */
   readonly folder: string
   /** Free space in bytes that uploads and builds must leave; 0 disables the limit. */
-  readonly leastBytes: number
+  readonly minFreeBytes: number
   /** Frees space if the limit is reached. @default no-op */
-  readonly makeRoom?: () => Promise<void>
+  readonly freeSpace?: () => Promise<void>
   /** Interval between checks in milliseconds. @default 1000 */
   readonly everyMs?: number
   /** Returns the free space in bytes. @default statfs */
@@ -31,24 +31,24 @@ const EVERY_MS = 1000
 const MIB = 1024 * 1024
 
 export function createDiskRoom(options: DiskRoomOptions): DiskRoom {
-  const { folder, leastBytes, makeRoom, everyMs = EVERY_MS, readFree = readFreeBytes } = options
+  const { folder, minFreeBytes, freeSpace, everyMs = EVERY_MS, readFree = readFreeBytes } = options
 
   async function check(): Promise<ServiceError | undefined> {
     const free = await readFree(folder).catch(() => Number.POSITIVE_INFINITY)
-    if (free >= leastBytes) return undefined
+    if (free >= minFreeBytes) return undefined
     return new ServiceError(
       ID,
       507,
-      `the disk of the server is full: ${Math.floor(free / MIB)} MiB are free, but min_free_disk is ${formatSize(leastBytes)}`,
+      `the disk of the server is full: ${Math.floor(free / MIB)} MiB are free, but min_free_disk is ${formatSize(minFreeBytes)}`,
     )
   }
 
   return {
     async use(signal, run) {
-      if (leastBytes === 0) return run(signal)
-      if ((await check()) !== undefined) await makeRoom?.()
-      const lack = await check()
-      if (lack !== undefined) throw lack
+      if (minFreeBytes === 0) return run(signal)
+      if ((await check()) !== undefined) await freeSpace?.()
+      const shortage = await check()
+      if (shortage !== undefined) throw shortage
       const ending = new AbortController()
       const timer = setInterval(async () => {
         const failure = await check()

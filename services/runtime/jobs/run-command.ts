@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import type { Writable } from 'node:stream'
-import { type Cgroup, toEnter } from '../../../lib/process/cgroup.ts'
+import { type Cgroup, toEnterCommand } from '../../../lib/process/cgroup.ts'
 import { killTree } from '../../../lib/process/kill-tree.ts'
 import { preferOomKill } from '../../../lib/process/oom-score.ts'
 import { createWatchdog } from '../../../lib/process/watchdog.ts'
@@ -32,7 +32,7 @@ export interface CommandOptions {
 /** Result of a command. */
 export interface CommandEnd {
   readonly isDone: boolean
-  readonly how: string
+  readonly outcome: string
   /** End of the output, a few thousand characters. */
   readonly tail: string
 }
@@ -65,7 +65,10 @@ export async function runCommand(
 ): Promise<CommandEnd> {
   signal.throwIfAborted()
   const watchedCommand = ['/bin/sh', '-c', WATCHED_COMMAND, 'sh', ...command]
-  const [first, ...rest] = [...(group === undefined ? [] : toEnter(group)), ...watchedCommand]
+  const [first, ...rest] = [
+    ...(group === undefined ? [] : toEnterCommand(group)),
+    ...watchedCommand,
+  ]
   const child = spawn(first!, rest, {
     cwd,
     env,
@@ -73,9 +76,9 @@ export async function runCommand(
     stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
   })
   if (child.pid !== undefined) preferOomKill(child.pid)
-  const tie = child.stdio[3] as Writable
+  const watchdogPipe = child.stdio[3] as Writable
   // The pipe may already be closed because its process has ended.
-  tie.on('error', () => {})
+  watchdogPipe.on('error', () => {})
   let tail = ''
   const append = (text: string): void => {
     tail = (tail + text).slice(-TAIL_CHARS)
@@ -102,8 +105,8 @@ export async function runCommand(
     excess = `it ${exceeded}`
     killGroup()
   }
-  const isWatched = bounds !== undefined && child.pid !== undefined
-  const watch = isWatched ? watchdog.watch({ ...bounds, pid: child.pid!, onExcess }) : undefined
+  const isLimited = bounds !== undefined && child.pid !== undefined
+  const watch = isLimited ? watchdog.watch({ ...bounds, pid: child.pid!, onExcess }) : undefined
   signal.addEventListener('abort', killGroup, { once: true })
   try {
     return await new Promise((resolve, reject) => {
@@ -114,7 +117,7 @@ export async function runCommand(
         const exit = code === NO_PROGRAM ? 'program not found' : `exit status ${code}`
         resolve({
           isDone: code === 0 && excess === undefined,
-          how: excess ?? by ?? exit,
+          outcome: excess ?? by ?? exit,
           tail: tail.trim(),
         })
       })
@@ -124,6 +127,6 @@ export async function runCommand(
     if (watch !== undefined) await killTree(watch)
     watch?.end()
     signal.removeEventListener('abort', killGroup)
-    tie.destroy()
+    watchdogPipe.destroy()
   }
 }

@@ -24,7 +24,7 @@ export async function withWorkHome<T>(
   run: (home: string, group: Cgroup | undefined) => Promise<T>,
   sandbox?: Sandbox,
 ): Promise<T> {
-  const homes = toHomes(cacheFolder)
+  const homes = toHomesFolder(cacheFolder)
   await mkdir(homes, { recursive: true, mode: 0o700 })
   const home = await mkdtemp(join(homes, 'work-'))
   try {
@@ -40,7 +40,7 @@ export async function withWorkHome<T>(
  * @throws {Error} if a process does not end.
  */
 export async function endLeftoverWork(cacheFolder: string, sandbox?: Sandbox): Promise<void> {
-  const homes = toHomes(cacheFolder)
+  const homes = toHomesFolder(cacheFolder)
   const names = await readdir(homes).catch(() => [])
   await endHomes(
     names.map((name) => join(homes, name)),
@@ -52,7 +52,7 @@ export function toMountSource(home: string): string {
   return `mx-${basename(home)}`
 }
 
-function toHomes(cacheFolder: string): string {
+function toHomesFolder(cacheFolder: string): string {
   return join(cacheFolder, 'homes')
 }
 

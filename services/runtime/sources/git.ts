@@ -41,7 +41,7 @@ const ID = 'runtime'
 /** Maximum length of the standard output, for example a list of branches. */
 const MAX_STDOUT = 32 * 1024 * 1024
 /** Settings that disable hooks, links, submodules and helpers of a repository. */
-const HARDENED = toWords({
+const HARDENING_OPTIONS = toWords({
   'core.hooksPath': '/dev/null',
   'core.symlinks': 'false',
   'core.fsmonitor': 'false',
@@ -67,7 +67,7 @@ export function createGit(options: GitOptions): Git {
     isQuiet = false,
     stop?: AbortSignal,
   ) =>
-    runCommand(['git', ...HARDENED, ...words], {
+    runCommand(['git', ...HARDENING_OPTIONS, ...words], {
       cwd: folder,
       env,
       signal: stop === undefined ? signal : AbortSignal.any([signal, stop]),
@@ -124,12 +124,12 @@ export async function requirePinning(git: Git): Promise<void> {
   throw notImplemented(ID, `repositories need git 2.37 or newer on the server, found ${version}`)
 }
 
-function toFailure(url: string, { tail, how }: CommandEnd): ServiceError {
+function toFailure(url: string, { tail, outcome }: CommandEnd): ServiceError {
   const output = tail.replace(/^(fatal|error|remote): */gm, '').trim()
-  const why = output === '' ? `git: ${how}` : output
+  const reason = output === '' ? `git: ${outcome}` : output
   return NO_REPOSITORY.test(tail)
-    ? notFound(ID, `no repository at ${url}, or it is private; set git.credentials\n${why}`)
-    : badGateway(ID, `the repository ${url} is unreachable\n${why}`)
+    ? notFound(ID, `no repository at ${url}, or it is private; set git.credentials\n${reason}`)
+    : badGateway(ID, `the repository ${url} is unreachable\n${reason}`)
 }
 
 function toEnvironment(options: GitOptions): Record<string, string> {

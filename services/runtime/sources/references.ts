@@ -58,10 +58,10 @@ export function checkAddress(address: string, allowLocal: boolean): void {
  * @throws {ServiceError} 400 with the reason.
  */
 export function toRepositoryPlaces(address: string, allowLocal: boolean): RepositoryPlace[] {
-  const invalid = (why: string) =>
+  const invalid = (reason: string) =>
     badRequest(
       ID,
-      `invalid repository address: ${JSON.stringify(redactUrl(address.slice(0, 200)))}; ${why}`,
+      `invalid repository address: ${JSON.stringify(redactUrl(address.slice(0, 200)))}; ${reason}`,
     )
   if (!ADDRESS.test(address)) throw invalid('it contains invalid characters')
   if (address.startsWith('/') || address.startsWith('file://')) {

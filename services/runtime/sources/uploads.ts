@@ -61,7 +61,7 @@ const UNUSED_MS = 3600 * 1000
 
 export interface UploadsOptions {
   readonly folders: Folders
-  readonly room: DiskRoom
+  readonly diskRoom: DiskRoom
   /** Quota of a namespace's uploads, in progress or pending. */
   readonly quota: Quota
   /** Timeout of an upload in milliseconds. @default 600000 */
@@ -73,7 +73,7 @@ export interface UploadsOptions {
 }
 
 export function createUploads(options: UploadsOptions): Uploads {
-  const { folders, room, quota } = options
+  const { folders, diskRoom, quota } = options
   const { timeoutMs = TIMEOUT_MS, idleMs = IDLE_MS, maxWaitMs = WAIT_MS } = options
   /** Uploads that have not been deployed yet. */
   const waiting = new Map<string, Upload>()
@@ -159,7 +159,7 @@ export function createUploads(options: UploadsOptions): Uploads {
         const id = randomUUID()
         await mkdir(folders.uploads, { recursive: true, mode: 0o700 })
         await withDeadline('the upload', timeoutMs, { signal }, (inTime) =>
-          room.use(inTime, (ending) =>
+          diskRoom.use(inTime, (ending) =>
             unpackSource(endWith(ending, parts, idleMs), folders.upload(id)),
           ),
         )

@@ -38,7 +38,7 @@ export interface Deployments {
    * Cancels the deployment of an object. Resolves once all its work has ended. If the deployment is already running by
    * then, it becomes the current revision.
    */
-  readonly giveUp: (key: string) => Promise<void>
+  readonly cancel: (key: string) => Promise<void>
   /** Stops all deployments. The next server starts them again. */
   readonly close: () => Promise<void>
 }
@@ -149,7 +149,7 @@ export function createDeployments(options: DeploymentsOptions): Deployments {
       })
     },
 
-    async giveUp(key) {
+    async cancel(key) {
       const entry = running.get(key)
       if (entry === undefined) return
       running.delete(key)

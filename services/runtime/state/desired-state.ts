@@ -64,7 +64,7 @@ export function toDesiredState(
 
 /** Returns whether both states use the same build. */
 export function needsNoBuild(before: DesiredState, after: DesiredState): boolean {
-  const ofBuild = ({
+  const toBuildKey = ({
     command,
     args,
     image,
@@ -74,7 +74,7 @@ export function needsNoBuild(before: DesiredState, after: DesiredState): boolean
     allowScripts,
   }: DesiredState) =>
     JSON.stringify([command, args, image, entrypoint, protocol, port, allowScripts])
-  return ofBuild(before) === ofBuild(after)
+  return toBuildKey(before) === toBuildKey(after)
 }
 
 /** Parses decrypted secrets. */

@@ -11,7 +11,7 @@ export interface LeaseOptions {
    */
   readonly holder: string
   /** Called when this server acquires or loses the lease. */
-  readonly onChange: (isHeld: boolean) => void
+  readonly onChange: (isLeader: boolean) => void
   /** Lease duration in milliseconds. @default 15000 */
   readonly durationMs?: number
   /** Monotonic clock in milliseconds. @default performance.now */
@@ -24,7 +24,7 @@ export interface Lease {
    * Returns whether this server may act. Becomes false a third of the duration before another
    * server can acquire the lease.
    */
-  readonly isHeld: () => boolean
+  readonly isLeader: () => boolean
   /** Acquires and renews the lease until `close`. */
   readonly begin: () => Promise<void>
   /** Releases the lease, so that another server acquires it on its next attempt. */
@@ -47,12 +47,12 @@ export function createLease(options: LeaseOptions): Lease {
   const { elapsedMs = () => performance.now() } = options
   /** Version of the record when last read, and the time since which it has been unchanged. */
   let observed = { version: 0, sinceMs: 0 }
-  let heldUntilMs = Number.NEGATIVE_INFINITY
-  let wasHeld = false
+  let validUntilMs = Number.NEGATIVE_INFINITY
+  let wasLeader = false
   let timer: NodeJS.Timeout | undefined
   let attempt: Promise<void> = Promise.resolve()
 
-  const isHeld = (): boolean => elapsedMs() < heldUntilMs
+  const isLeader = (): boolean => elapsedMs() < validUntilMs
 
   /** Returns false if another server was faster. */
   async function write(name: string): Promise<boolean> {
@@ -62,7 +62,7 @@ export function createLease(options: LeaseOptions): Lease {
     const [version] = (await commitIf(store, [write])) ?? []
     if (version === undefined) return false
     observed = { version, sinceMs: beganMs }
-    heldUntilMs = name === holder ? beganMs + (durationMs * 2) / 3 : Number.NEGATIVE_INFINITY
+    validUntilMs = name === holder ? beganMs + (durationMs * 2) / 3 : Number.NEGATIVE_INFINITY
     return true
   }
 
@@ -82,8 +82,8 @@ export function createLease(options: LeaseOptions): Lease {
 
   async function renew(): Promise<void> {
     try {
-      if (isHeld() && (await write(holder))) return
-      heldUntilMs = Number.NEGATIVE_INFINITY
+      if (isLeader() && (await write(holder))) return
+      validUntilMs = Number.NEGATIVE_INFINITY
       if (await isFree()) await write(holder)
     } catch {
       // Other components report an unavailable store. The lease expires by itself.
@@ -92,15 +92,15 @@ export function createLease(options: LeaseOptions): Lease {
 
   function next(): Promise<void> {
     attempt = attempt.then(renew).then(() => {
-      if (isHeld() === wasHeld) return
-      wasHeld = !wasHeld
-      onChange(wasHeld)
+      if (isLeader() === wasLeader) return
+      wasLeader = !wasLeader
+      onChange(wasLeader)
     })
     return attempt
   }
 
   return {
-    isHeld,
+    isLeader,
 
     async begin() {
       await next()
@@ -110,8 +110,8 @@ export function createLease(options: LeaseOptions): Lease {
     async close() {
       clearInterval(timer)
       await attempt
-      if (!isHeld()) return
-      heldUntilMs = Number.NEGATIVE_INFINITY
+      if (!isLeader()) return
+      validUntilMs = Number.NEGATIVE_INFINITY
       await write('').catch(() => {})
     },
   }

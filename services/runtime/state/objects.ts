@@ -9,7 +9,7 @@ import { DEFAULT_NAMESPACE } from '../../../sdk/namespace.ts'
 import { LATEST } from '../names.ts'
 import {
   formatObject,
-  neverCameUp,
+  hasNeverStarted,
   parseObjectKey,
   parseServiceRecord,
   RUNTIME_TABLE,
@@ -109,7 +109,9 @@ export function createObjects(store: Store): Objects {
       const versions = candidates.map((record) => record.version)
       // Ignores a version that was created by misspelling a branch.
       const started =
-        candidates.length === 1 ? candidates : candidates.filter((record) => !neverCameUp(record))
+        candidates.length === 1
+          ? candidates
+          : candidates.filter((record) => !hasNeverStarted(record))
       const isOnly = version === '' && started.length === 1 && !versions.includes(LATEST)
       const targetVersion = isOnly ? started[0]!.version : version || LATEST
       const match = candidates.find((record) => record.version === targetVersion)

@@ -141,7 +141,7 @@ export function needsBuild({ asked, wish }: Pick<ServiceRecord, 'asked' | 'wish'
 /**
  * Returns whether the object failed before it ever ran, so that another deployment may replace it.
  */
-export function neverCameUp(record: ServiceRecord): boolean {
+export function hasNeverStarted(record: ServiceRecord): boolean {
   return record.current === undefined && !record.deleting && !isInProgress(record)
 }
 

@@ -3,12 +3,12 @@ import { join } from 'node:path'
 import t from 'tap'
 import {
   parseJson,
+  parseRawJson,
+  parseRawJsonList,
   readBytes,
   readText,
-  toWritten,
-  toWrittenList,
 } from '../../../cli/args/input.ts'
-import type { WrittenJson } from '../../../core/request/json/written-json.ts'
+import type { RawJson } from '../../../core/request/json/written-json.ts'
 
 const folder = t.testdir()
 const file = join(folder, 'bytes')
@@ -42,8 +42,8 @@ const TYPED =
   '{"2": 9007199254740993, "1":[-9223372036854775808,1.0,-0,1E400,1e30],\n"t":"\\u00e4\\/ 1.0", "d":0.1000000000000000055,"d":1}'
 
 t.test('a request retains digits, key order, escapes and spaces as typed', async (t) => {
-  t.equal(toWritten(` ${TYPED}\n`, 'x').text, TYPED)
-  t.equal((toWrittenList(TYPED, 'x') as WrittenJson).text, TYPED)
+  t.equal(parseRawJson(` ${TYPED}\n`, 'x').text, TYPED)
+  t.equal((parseRawJsonList(TYPED, 'x') as RawJson).text, TYPED)
   t.same(
     parseJson('{"a":[1,-0.5,"1.0"]}', 'x'),
     { a: [1, -0.5, '1.0'] },
@@ -52,10 +52,10 @@ t.test('a request retains digits, key order, escapes and spaces as typed', async
 })
 
 t.test('a JSON list is several requests, each as typed', async (t) => {
-  const written = toWrittenList(`[ ${TYPED} ,2,[ 1.0 ]]`, 'x') as readonly WrittenJson[]
+  const written = parseRawJsonList(`[ ${TYPED} ,2,[ 1.0 ]]`, 'x') as readonly RawJson[]
   t.same(
     written.map(({ text }) => text),
     [TYPED, '2', '[ 1.0 ]'],
   )
-  t.same(toWrittenList(' [ ] ', 'x'), [])
+  t.same(parseRawJsonList(' [ ] ', 'x'), [])
 })

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { parseValue } from '../../../cli/dynamic/parse-value.ts'
-import { WrittenJson } from '../../../core/request/json/written-json.ts'
+import { RawJson } from '../../../core/request/json/written-json.ts'
 
 const file = join(t.testdir(), 'bytes')
 writeFileSync(file, Buffer.from([0xff, 0, 0x41]))
@@ -17,8 +17,8 @@ const validRows: [type: string, texts: string[], value: unknown][] = [
   ['int64', ['0x2a'], 42],
   ['int64', ['-0b101'], -5],
   ['int64', ['0o17'], 15],
-  ['int64', ['9223372036854775807'], new WrittenJson('9223372036854775807')],
-  ['uint64', ['18446744073709551615'], new WrittenJson('18446744073709551615')],
+  ['int64', ['9223372036854775807'], new RawJson('9223372036854775807')],
+  ['uint64', ['18446744073709551615'], new RawJson('18446744073709551615')],
   ['double', ['1.5e3'], 1500],
   ['bytes', [`@${file}`], '/wBB'],
   ['bytes', ['text'], 'dGV4dA=='],
@@ -26,13 +26,13 @@ const validRows: [type: string, texts: string[], value: unknown][] = [
   ['[]string', ['a,b', 'c'], ['a,b', 'c']],
   ['[]string', ['["a"]'], ['a']],
   ['[]string', [''], []],
-  ['[]int64', ['1,9007199254740993'], [1, new WrittenJson('9007199254740993')]],
+  ['[]int64', ['1,9007199254740993'], [1, new RawJson('9007199254740993')]],
   ['[]Point', ['{"x":1,"y":2}'], [{ x: 1, y: 2 }]],
   ['[]bytes', ['a,b'], ['YSxi']],
   ['map[string]string', ['a=1', 'b=2=3'], { a: '1', b: '2=3' }],
   ['map[string]int64', ['a=0x10'], { a: 16 }],
   ['map[string]string', ['{"a":"1"}', 'b=2'], { a: '1', b: '2' }],
-  ['object', ['{"id":9007199254740993}'], { id: new WrittenJson('9007199254740993') }],
+  ['object', ['{"id":9007199254740993}'], { id: new RawJson('9007199254740993') }],
   ['any', ['true'], true],
   ['any', ['plain'], 'plain'],
   ['Colour', ['RED'], 'RED'],

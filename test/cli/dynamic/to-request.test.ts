@@ -2,7 +2,7 @@ import t from 'tap'
 import { toFields } from '../../../cli/dynamic/fields.ts'
 import { readFlags } from '../../../cli/dynamic/read-flags.ts'
 import { toRequest } from '../../../cli/dynamic/to-request.ts'
-import { WrittenJson } from '../../../core/request/json/written-json.ts'
+import { RawJson } from '../../../core/request/json/written-json.ts'
 import { DESCRIBED } from '../../fixtures/described-endpoint.ts'
 
 const FIELDS = toFields(DESCRIBED)
@@ -62,6 +62,6 @@ t.test('integers that a JSON number would round are rejected before they are sen
   t.match(await build({}, '--name=a', ...most), {
     count: -9007199254740991,
     ids: [1, 9007199254740991],
-    big: new WrittenJson('9223372036854775807'),
+    big: new RawJson('9223372036854775807'),
   })
 })

@@ -18,7 +18,7 @@ function openNotes(): Steps & { readonly noted: Promise<string>; readonly notes:
     notes.push(text)
     notify(text)
   }
-  return { areSeen: false, show() {}, note, end() {}, noted, notes }
+  return { isVisible: false, show() {}, note, end() {}, noted, notes }
 }
 
 t.test('a start that takes too long prints the hint', async (t) => {

@@ -16,7 +16,7 @@ function open(t: Test, options: AuthorizerOptions = {}, source = new MemoryAuthS
   const authorizer = createAuthorizer(source, options)
   t.teardown(authorizer.close)
   const authorize = (account?: Account, access: Partial<Access> = {}) =>
-    authorizer.judge({ namespace: 'mx', account, resource: HELLO, ...access })
+    authorizer.decide({ namespace: 'mx', account, resource: HELLO, ...access })
   const isGranted = async (account?: Account, access: Partial<Access> = {}) =>
     (await authorize(account, access)).granted
   return { authorizer, source, authorize, isGranted }
@@ -151,7 +151,7 @@ t.test('fails with 503 after waiting waitMs for rules and keys', async (t) => {
   t.teardown(authorizer.close)
   keepAlive(t)
   await t.rejects(
-    async () => authorizer.judge({ namespace: 'mx', account: undefined, resource: HELLO }),
+    async () => authorizer.decide({ namespace: 'mx', account: undefined, resource: HELLO }),
     {
       code: 503,
     },

@@ -13,7 +13,7 @@ async function openWithSource(t: Test) {
   t.teardown(authorizer.close)
   const source = new MemoryAuthSource()
   setSource(source)
-  await authorizer.judge({ namespace: 'mx', account: undefined, resource })
+  await authorizer.decide({ namespace: 'mx', account: undefined, resource })
   return { authorizer, lines, source }
 }
 

@@ -10,8 +10,8 @@ import { keepAlive } from '../../fixtures/keep-alive.ts'
 
 const DENIED = new GatewayError('app', 401, 'denied')
 
-function open(t: Test, judge: OpenStreamsOptions['judge']) {
-  const streams = new OpenStreams({ judge, toRevokedError: () => DENIED, nowMs: Date.now })
+function open(t: Test, reauthorize: OpenStreamsOptions['reauthorize']) {
+  const streams = new OpenStreams({ reauthorize, toRevokedError: () => DENIED, nowMs: Date.now })
   t.teardown(streams.close)
   const plugin = { name: 'auth', onReply: streams.onReply, onDone: streams.onDone }
   const begin = (endsMs = Number.POSITIVE_INFINITY): TestExchange => {

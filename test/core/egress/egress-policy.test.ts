@@ -33,7 +33,7 @@ const egress = openEgress({
 })
 
 function resolve(host: string, overrides: Partial<PeerTarget> = {}): Promise<readonly string[]> {
-  const target = { host, port: 80, what: 'node address', from: '192.0.2.7', mayBeLocal: false }
+  const target = { host, port: 80, label: 'node address', from: '192.0.2.7', mayBeLocal: false }
   return egress.resolvePeer({ ...target, ...overrides }, 'registry')
 }
 
@@ -142,7 +142,7 @@ t.test(
 
 t.test('use() replaces the settings of the policy', async (t) => {
   const policy = openEgress()
-  const target = { host: '10.0.0.7', port: 80, what: 'node address', from: '', mayBeLocal: false }
+  const target = { host: '10.0.0.7', port: 80, label: 'node address', from: '', mayBeLocal: false }
   await t.rejects(policy.resolvePeer(target, 'registry'), { code: 403 })
   policy.use({ registerAllow: ['private'], egressAllow: [], rpcAddressAllow: [] })
   t.same(await policy.resolvePeer(target, 'registry'), [])

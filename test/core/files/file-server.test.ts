@@ -212,7 +212,7 @@ t.test(
 
     const disconnected = begin()
     await untilChunks(disconnected.x, 1)
-    disconnected.x.leave()
+    disconnected.x.disconnect()
     await disconnected.served
     t.equal(disconnected.x.chunks.length, 1)
 

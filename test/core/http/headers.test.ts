@@ -106,7 +106,7 @@ t.test(
   },
 )
 
-t.test('formatBehind writes the line end before each header instead of after it', async (t) => {
+t.test('formatAfter writes the line end before each header instead of after it', async (t) => {
   const block = createHeaderBlock(['a', '1', 'b', '2'])
   const lists = [
     new HeaderList(),
@@ -121,7 +121,7 @@ t.test('formatBehind writes the line end before each header instead of after it'
   const before = HeaderList.of(block)
   before.append('c', '3')
   for (const list of [...lists, behind, before])
-    t.equal(`${list.formatBehind('200 OK')}\r\n`, `200 OK\r\n${list.format()}`)
+    t.equal(`${list.formatAfter('200 OK')}\r\n`, `200 OK\r\n${list.format()}`)
 })
 
 t.test(

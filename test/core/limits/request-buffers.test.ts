@@ -22,11 +22,11 @@ function allow(t: Test, bytes: number): void {
   })
 }
 
-function createBuffer(name: string, log: string[], isCuttable = true): RequestBuffer {
+function createBuffer(name: string, log: string[], isDroppable = true): RequestBuffer {
   return {
     bufferedBytes: 0,
-    isCuttable,
-    cutBuffered: (isLarge) => log.push(`${name}${isLarge ? ' (large)' : ''}`),
+    isDroppable,
+    dropBufferedBody: (isLarge) => log.push(`${name}${isLarge ? ' (large)' : ''}`),
   }
 }
 

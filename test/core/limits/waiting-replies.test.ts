@@ -11,7 +11,7 @@ t.test('cuts the response that waits longest when no memory is left for pending 
   })
   const ended: string[] = []
   const [a, b, c, d] = ['a', 'b', 'c', 'd'].map(
-    (name): WaitingReply => ({ cutWaiting: () => ended.push(name) }),
+    (name): WaitingReply => ({ abortWaiting: () => ended.push(name) }),
   ) as [WaitingReply, WaitingReply, WaitingReply, WaitingReply]
   for (const reply of [a, b, c]) beginWait(reply, 100)
   t.strictSame(ended, [], 'pending responses may use half of the memory')

@@ -20,17 +20,17 @@ t.test(
   'the only address is known only while all open connections have the same address',
   async (t) => {
     const peers = new PeerAddresses()
-    t.equal(peers.sole, undefined)
+    t.equal(peers.only, undefined)
     peers.opened(bytes(10, 0, 0, 1))
     peers.opened(bytes(10, 0, 0, 1))
-    t.equal(peers.sole, '10.0.0.1')
+    t.equal(peers.only, '10.0.0.1')
     peers.opened(bytes(10, 0, 0, 2))
-    t.equal(peers.sole, undefined)
+    t.equal(peers.only, undefined)
     peers.closed()
     peers.opened(bytes(10, 0, 0, 1))
-    t.equal(peers.sole, undefined, 'it is unknown which connection closed')
+    t.equal(peers.only, undefined, 'it is unknown which connection closed')
     for (let i = 0; i < 3; i++) peers.closed()
     peers.opened(bytes(10, 0, 0, 3))
-    t.equal(peers.sole, '10.0.0.3')
+    t.equal(peers.only, '10.0.0.3')
   },
 )

@@ -13,7 +13,7 @@ class FakeUpload implements WatchedUpload {
     this.checks++
   }
 
-  giveUp({ code }: GatewayError): void {
+  abortWith({ code }: GatewayError): void {
     t.equal(code, 408)
     this.slow++
   }

@@ -23,7 +23,7 @@ t.test('failed and slow requests are listed, others are not', async (t) => {
   request(404, '/missing')
   request(503, '/down')
   const abandoned = createTestExchange({ path: '/left' })
-  abandoned.leave()
+  abandoned.disconnect()
   metrics.count(abandoned)
   const result = recent.list().map(({ path, status }) => [path, status])
   t.strictSame(

@@ -17,7 +17,7 @@ t.test(
     metrics.count(reply(599, 'odd'))
     const abandoned = createTestExchange({ method: 'POST', body: 'abc' })
     abandoned.sendBody('abc', true)
-    abandoned.leave()
+    abandoned.disconnect()
     metrics.count(abandoned)
     t.strictSame([...metrics.byClass], [1, 0, 2, 1, 2, 2, 0, 0, 0, 0])
     t.equal(metrics.requests, 8)

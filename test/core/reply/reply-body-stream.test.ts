@@ -30,7 +30,7 @@ function begin(
     () => {},
     (error, _x, stage) => faults.push(error, stage),
   )
-  t.teardown(() => x.leave())
+  t.teardown(() => x.disconnect())
   return { x, faults }
 }
 
@@ -122,7 +122,7 @@ t.test('trailers are sent after the changed body', async (t) => {
   Object.assign(x, {
     transmitEnd(list?: HeaderList) {
       trailers = list
-      x.leave()
+      x.disconnect()
     },
   })
   x.start(200, new HeaderList(), -1)
@@ -175,7 +175,7 @@ t.test('a client that disconnects destroys the stream and frees its memory', asy
   x.write(Buffer.alloc(1000))
   x.write(Buffer.alloc(1000))
   t.equal(replyMemory.usedBytes, before + 2000)
-  x.leave()
+  x.disconnect()
   t.equal(stream.destroyed, true)
   t.equal(replyMemory.usedBytes, before)
   x.write(Buffer.alloc(1000))
@@ -187,7 +187,7 @@ t.test('a failure of the sender closes the connection, and nothing more is sent'
   const { x } = begin(t, {}, gzip)
   x.start(200, new HeaderList(), -1)
   x.write(Buffer.from('abc'))
-  x.giveUp(new GatewayError('test', 502, 'lost'))
+  x.abortWith(new GatewayError('test', 502, 'lost'))
   await x.done
   t.equal(x.wasCut, true)
   t.equal(x.bytesOut, 0)

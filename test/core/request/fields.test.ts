@@ -83,7 +83,7 @@ t.test('rejects a malformed name with 400 and examples of valid names', async (t
       },
       name,
     )
-  t.throws(() => nest('a[][b]=1'), { message: 'field "a[][b]" must have [] at its end only' })
+  t.throws(() => nest('a[][b]=1'), { message: 'field "a[][b]" may contain [] only at its end' })
 })
 
 t.test('rejects __proto__, constructor and prototype with 400 at any level', async (t) => {

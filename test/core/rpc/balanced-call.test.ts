@@ -33,7 +33,7 @@ class TestCall extends BalancedCall {
 
   /** Simulates a receiver that fails during `onReply`. */
   forget(): void {
-    this.leave()
+    this.endAttempt()
   }
 
   protected override chosen({ id }: UpstreamNode): void {
@@ -58,7 +58,7 @@ class TestCall extends BalancedCall {
 
   override onReply(): void {
     this.recordHealthy()
-    this.leave()
+    this.endAttempt()
     this.events.push('reply')
   }
 }

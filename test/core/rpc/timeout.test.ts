@@ -46,7 +46,7 @@ t.test('rejects a malformed timeout with 400 and examples of valid values', asyn
     ' 1',
   ]
   for (const text of invalid) {
-    const detail = `Timeout must be seconds up to 999999999 such as 2 or 0.5, got ${JSON.stringify(text)}`
+    const detail = `Timeout must be seconds up to 999999999, such as 2 or 0.5, got ${JSON.stringify(text)}`
     t.throws(() => read('timeout', text), new GatewayError('greeter', 400, detail), text)
   }
   for (const text of ['', '5', 'S', '123456789S', '1.5S', '-1S', '5s', '5 S', '5SS']) {

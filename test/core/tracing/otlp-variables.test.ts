@@ -21,7 +21,7 @@ t.test(
       [{ ...ENDPOINT, OTEL_TRACES_SAMPLER: 'traceidratio', OTEL_TRACES_SAMPLER_ARG: '0.1' }, true],
     ]
     for (const [env, isOn] of cases)
-      t.same(readOtlpVariables(env), { isOn, problems: [] }, JSON.stringify(env))
+      t.same(readOtlpVariables(env), { isEnabled: isOn, problems: [] }, JSON.stringify(env))
   },
 )
 
@@ -71,7 +71,7 @@ t.test('invalid variables are reported with the expected values, without secrets
   ]
   for (const [env, isOn, problem] of cases) {
     const result = readOtlpVariables(env)
-    t.equal(result.isOn, isOn, JSON.stringify(env))
+    t.equal(result.isEnabled, isOn, JSON.stringify(env))
     t.match(result.problems, [problem])
   }
   const secret = readOtlpVariables({ OTEL_EXPORTER_OTLP_ENDPOINT: 'ftp://me:secret@host' })

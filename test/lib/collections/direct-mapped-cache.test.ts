@@ -5,13 +5,13 @@ t.test(
   'find returns the value cached for an equal string, and undefined for other strings',
   async (t) => {
     const memo = new DirectMappedCache<number>()
-    t.equal(memo.find('/greeter'), undefined)
-    memo.keep('/greeter', 1)
-    t.equal(memo.find(['/gre', 'eter'].join('')), 1, 'compared by content')
-    t.equal(memo.find('/greeted'), undefined)
-    t.equal(memo.find(''), undefined, 'an empty string is not cached initially')
-    memo.keep('', 2)
-    t.equal(memo.find(''), 2)
+    t.equal(memo.get('/greeter'), undefined)
+    memo.set('/greeter', 1)
+    t.equal(memo.get(['/gre', 'eter'].join('')), 1, 'compared by content')
+    t.equal(memo.get('/greeted'), undefined)
+    t.equal(memo.get(''), undefined, 'an empty string is not cached initially')
+    memo.set('', 2)
+    t.equal(memo.get(''), 2)
   },
 )
 
@@ -20,21 +20,21 @@ t.test('a cache of 1024 entries never returns the value of another key', async (
   const texts = Array.from({ length: 50_000 }, (_, i) => `/service${i % 5000}/${i}`)
   let result = 0
   for (const text of texts) {
-    const known = memo.find(text)
+    const known = memo.get(text)
     if (known !== undefined) t.fail(`${text} is new, got ${known}`)
-    memo.keep(text, text)
-    if (memo.find(text) === text) result++
+    memo.set(text, text)
+    if (memo.get(text) === text) result++
   }
   t.equal(result, texts.length)
-  const retained = texts.filter((text) => memo.find(text) !== undefined)
+  const retained = texts.filter((text) => memo.get(text) !== undefined)
   t.ok(retained.length > 100 && retained.length <= 1024, `${retained.length} are cached`)
-  t.ok(retained.every((text) => memo.find(text) === text))
+  t.ok(retained.every((text) => memo.get(text) === text))
 })
 
 t.test('strings over 256 characters are not cached', async (t) => {
   const memo = new DirectMappedCache<number>()
-  memo.keep('x'.repeat(256), 1)
-  memo.keep('x'.repeat(257), 2)
-  t.equal(memo.find('x'.repeat(256)), 1)
-  t.equal(memo.find('x'.repeat(257)), undefined)
+  memo.set('x'.repeat(256), 1)
+  memo.set('x'.repeat(257), 2)
+  t.equal(memo.get('x'.repeat(256)), 1)
+  t.equal(memo.get('x'.repeat(257)), undefined)
 })

@@ -7,7 +7,7 @@ import {
   findCurrentCgroup,
   removeCgroups,
   toCgroupFolder,
-  toEnter,
+  toEnterCommand,
   tryCreateCgroup,
 } from '../../../lib/process/cgroup.ts'
 import { makeTempFolder } from '../../fixtures/temp-folder.ts'
@@ -36,7 +36,7 @@ for (const [description, line] of [
     t.test(`${description} is killed when its group is removed ${variant}`, { skip }, async (t) => {
       const group = tryCreateCgroup(parent, id)!
       const folder = toCgroupFolder(parent!, id)
-      const [first, ...rest] = [...toEnter(group), '/bin/sh', '-c', line]
+      const [first, ...rest] = [...toEnterCommand(group), '/bin/sh', '-c', line]
       const env = { ...process.env, G: folder }
       const child = spawn(first!, rest, { stdio: ['ignore', 'pipe', 'ignore'], env })
       await once(child.stdout!, 'data')

@@ -42,7 +42,7 @@ async function open(
     address: { host: '127.0.0.1', port: 0 },
     createListener: LISTENERS[listener],
     folder,
-    carry: () => {
+    callBridge: () => {
       throw new GatewayError('test', 503, 'no server')
     },
     guards,

@@ -37,7 +37,7 @@ function open(
   const ended: Session[] = []
   let onEnded = (): void => {}
   const sessions = createSessions({
-    carry(call) {
+    callBridge(call) {
       calls.push(call.endpoint)
       forwardCall(call, () => upstream)
     },
@@ -197,7 +197,7 @@ t.test('the least recently used session ends above the limit', async (t) => {
   const token = await sessions.begin(CREDENTIALS, ADDRESS)
   // Without 10 000 logins, which take 100 ms each.
   const many = createSessions({
-    carry: (call) =>
+    callBridge: (call) =>
       call.reply(
         '',
         JSON.stringify({ token: { access_token: token.token, refresh_token: 'refresh' } }),

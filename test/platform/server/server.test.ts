@@ -286,7 +286,7 @@ t.test(
       return received.get('content-encoding')
     }
     t.equal(await findEncoding(), 'br')
-    const { configuration } = server.api.inForce
+    const { configuration } = server.api.active
     await server.reload({
       ...configuration,
       config: {

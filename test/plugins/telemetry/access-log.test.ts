@@ -145,7 +145,7 @@ tap.test('logs the values of each request when neighbors repeat values', async (
 tap.test('marks a request whose client disconnected as aborted', async (t) => {
   const env = createTestEnv(t.testdir())
   const built = buildPlugin(plugin, { path: 'access.log' }, env)
-  await runPlugin(built, {}, { handle: (x) => (x as TestExchange).leave() })
+  await runPlugin(built, {}, { handle: (x) => (x as TestExchange).disconnect() })
   await built.close?.()
   t.match(JSON.parse(readFileSync(join(env.configDir ?? '', 'access.log'), 'latin1')), {
     aborted: true,

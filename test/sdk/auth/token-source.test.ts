@@ -7,7 +7,7 @@ import {
 } from '../../../sdk/auth/token-source.ts'
 
 /** Opens a token source with tokens of one minute and a test clock. */
-function open({ isGuess = false } = {}) {
+function open({ isImplicit = false } = {}) {
   const state = {
     nowMs: 0,
     logins: 0,
@@ -25,7 +25,7 @@ function open({ isGuess = false } = {}) {
     }
   }
   const tokens = createTokenSource({
-    isGuess,
+    isImplicit,
     nowMs: () => state.nowMs,
     async logIn() {
       state.logins++
@@ -43,11 +43,11 @@ function open({ isGuess = false } = {}) {
 t.test('logs in once, on the first use', async (t) => {
   const { state, tokens } = open()
   t.equal(tokens.current(), undefined)
-  t.equal(tokens.leftMs(), 0)
+  t.equal(tokens.remainingMs(), 0)
   t.equal(state.logins, 0)
   await Promise.all([tokens.ready(), tokens.ready()])
   t.equal(tokens.current(), 't1')
-  t.equal(tokens.leftMs(), 50_000)
+  t.equal(tokens.remainingMs(), 50_000)
   t.equal(tokens.ready(), undefined)
   t.equal(state.logins, 1)
 })
@@ -137,7 +137,7 @@ t.test('a login error is returned, and the login is not retried immediately', as
 t.test(
   'with credentials from the file, calls are sent without a token if there is no auth service',
   async (t) => {
-    const { state, tokens } = open({ isGuess: true })
+    const { state, tokens } = open({ isImplicit: true })
     state.error = new GatewayError('auth', 503, 'unavailable')
     await t.rejects(tokens.ready()!, { code: 503 })
     state.nowMs = 1000
@@ -150,7 +150,7 @@ t.test(
 )
 
 t.test('rejected credentials from the file are retried later', async (t) => {
-  const { state, tokens } = open({ isGuess: true })
+  const { state, tokens } = open({ isImplicit: true })
   state.error = new GatewayError('auth', 400, 'Secret not correct')
   await tokens.ready()
   t.equal(tokens.ready(), undefined, 'no immediate retry')

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import { GatewayError } from '../../../core/errors.ts'
-import { WrittenJson } from '../../../core/request/json/written-json.ts'
+import { RawJson } from '../../../core/request/json/written-json.ts'
 import type { Dispatch } from '../../../core/rpc/call.ts'
 import { deadlines } from '../../../core/rpc/deadlines.ts'
 import { WINDOW_BYTES } from '../../../core/rpc/ws/frames.ts'
@@ -405,7 +405,7 @@ t.test('a value becomes a JSON copy or written JSON', async (t) => {
   t.strictSame(toLocalValue({ a: 1 }), { a: 1 })
   const written = toLocalValue({ a: new Date(0), b: 5n, c: 2 ** 53 })
   const text = '{"a":"1970-01-01T00:00:00.000Z","b":5,"c":9007199254740992}'
-  t.same(written, new WrittenJson(text))
+  t.same(written, new RawJson(text))
   t.equal(toLocalValue(written), written)
   const loop: unknown[] = []
   loop.push(loop)
@@ -422,7 +422,7 @@ t.test('integers are as exact in process as over a connection', async (t) => {
   for (const client of clients) {
     for (const n of [2 ** 53, 1e300, 2n ** 63n - 1n])
       await t.rejects(client.call('greeter', 'A.Integer', { n }), { code: 400 }, String(n))
-    const request = new WrittenJson('{"n":9007199254740993}')
+    const request = new RawJson('{"n":9007199254740993}')
     await t.rejects(client.call('greeter', 'A.Integer', request), {
       code: 400,
       message: /got 9007199254740993$/,

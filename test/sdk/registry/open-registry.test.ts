@@ -271,7 +271,7 @@ t.test(
         requests.push(name)
         return name
       },
-      leftMs: () => Number.POSITIVE_INFINITY,
+      remainingMs: () => Number.POSITIVE_INFINITY,
       ready: () => undefined,
       isRejected: () => false,
     })

@@ -96,7 +96,7 @@ t.test('rejects a malformed metadata block with 400', async (t) => {
     '\r\n',
   ]) {
     const { error, replyBody } = await serve(dispatcher, 'Helloworld.Call', { metadata: block })
-    t.match(error?.toBody(), { Id: 'greeter', Code: 400, Detail: /^metadata must be/ }, block)
+    t.match(error?.toBody(), { Id: 'greeter', Code: 400, Detail: /^each metadata line must be/ }, block)
     t.equal(replyBody, undefined)
   }
   t.equal(served, 0)

@@ -28,7 +28,7 @@ t.test('a test exchange simulates a WebSocket client', async (t) => {
   socket.sendMessage('hello')
   socket.sendMessage(Buffer.from('hello'))
   t.notOk(x.finished)
-  socket.leave(4000, 'done')
+  socket.disconnect(4000, 'done')
   await x.done
   t.same(seen, ['text hello', 'bytes hello', 'close 4000 done'])
   t.match(x, { bytesIn: 10, bytesOut: 9, aborted: false })
@@ -47,10 +47,10 @@ t.test('a simulated client can be slow, paused, or disconnect abruptly', async (
   t.ok(socket.send('goes out', false))
   socket.drain()
   socket.pause()
-  t.ok(socket.held)
+  t.ok(socket.isPaused)
   socket.resume()
-  t.notOk(socket.held)
-  socket.leave()
+  t.notOk(socket.isPaused)
+  socket.disconnect()
   await x.done
   t.same(seen, ['drain', 'close 1006'])
   t.ok(x.aborted)
@@ -60,7 +60,7 @@ t.test('the test can read the outcome of a WebSocket', async (t) => {
   for (const [end, expected] of [
     [(x) => x.socket?.close(1008, 'not you'), { code: 1008, reason: 'not you' }],
     [(x) => x.socket?.terminate(), { code: 1006, reason: '' }],
-    [(x) => x.giveUp(new Error('bug') as never), { code: 1011, reason: 'internal error' }],
+    [(x) => x.abortWith(new Error('bug') as never), { code: 1011, reason: 'internal error' }],
   ] as const satisfies [(x: ReturnType<typeof createTestExchange>) => void, object][]) {
     const x = createTestExchange({ upgrade: true })
     const seen: string[] = []

@@ -3,7 +3,7 @@ import { Type } from '../../../core/schema.ts'
 import { compileSchema } from '../../../sdk/schema/schema.ts'
 import {
   ConfigValueInput,
-  Getting,
+  GetOptionsSchema,
   Listing,
   Namespace,
   Path,
@@ -14,7 +14,7 @@ import {
 const Request = Type.Object({
   namespace: Namespace,
   path: Path,
-  get: Getting,
+  get: GetOptionsSchema,
   set: Setting,
   list: Listing,
   watch: Watching,

@@ -152,7 +152,7 @@ t.test('does not read a cached tree', async (t) => {
   const before = await snapshots.read('mx')
   reads.length = 0
   const copy = { ...before, tree: new Map() }
-  snapshots.remember('mx', copy, 10)
+  snapshots.put('mx', copy, 10)
   t.equal(await snapshots.read('mx'), copy)
   t.equal(await readPatch(countingStore, 'mx', entry(9)), undefined)
   t.strictSame(reads, [HEAD, key(9)])

@@ -74,7 +74,7 @@ t.test('rejects a link beyond MAX_PEERS with 429 until another one closes', asyn
   const subscriptions = Array.from({ length: MAX_PEERS }, (_, i) => listen(t, a, `ear-${i}`))
   // Some links wait until earlier links of their address have completed the handshake.
   await waitUntil(() => {
-    for (const { link } of subscriptions) link.wake()
+    for (const { link } of subscriptions) link.activate()
     return subscriptions.every(({ link }) => link.state === 'linked')
   })
   const { link, reasons } = listen(t, a, 'late')
@@ -82,7 +82,7 @@ t.test('rejects a link beyond MAX_PEERS with 429 until another one closes', asyn
   t.equal(reasons[0], '429 limit of 64 linked servers reached')
   subscriptions[0]!.link.close()
   await waitUntil(async () => !(await a.status()).listeners.includes('ear-0'))
-  link.wake()
+  link.activate()
   await waitUntil(() => link.state === 'linked')
 })
 

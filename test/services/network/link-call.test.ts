@@ -45,7 +45,7 @@ t.test('reports the end of a link once with its reason', (t) => {
     const { call, events } = open()
     end(call)
     call.onEnd()
-    call.leave()
+    call.close()
     t.strictSame(events, [event])
     t.ok(call.send({ type: 'ping' }), 'later messages are dropped')
   }
@@ -76,7 +76,7 @@ t.test('throttles reads from a peer that resends its routes', (t) => {
   for (let count = 0; count < all; count++) receive(message)
   t.ok(consumed < 1.5 * MAX_ADVERTISED_BYTES, `${consumed} bytes`)
   t.equal(events.length, 2 * all)
-  call.leave()
+  call.close()
   consumed = 0
   const repeated = connect()
   for (let count = 0; count < all; count++) repeated.receive(message)
@@ -114,7 +114,7 @@ t.test(
     receive('{"type":"pong","n":1}')
     t.strictSame(events, ['502 malformed message: not now'])
     const remaining = open()
-    remaining.call.leave()
+    remaining.call.close()
     remaining.receive('{"type":"pong","n":1}')
     remaining.call.onEnd()
     t.strictSame(remaining.events, [])

@@ -149,7 +149,7 @@ t.test('adopts objects of another server id if no other server uses the store', 
   await one.create('shop', toPlain('one'))
   await one.settled('shop')
   await one.close()
-  const two = await openPlatformRuntime(t, { server: 'two', isAlone: true }, remaining)
+  const two = await openPlatformRuntime(t, { server: 'two', isSingleServer: true }, remaining)
   await waitUntil(() => two.registrar.addresses.get('shop')?.length === 1)
   t.equal(await two.registrar.call('shop'), 'one')
 })

@@ -62,8 +62,8 @@ export function createPuller(session: Session, stream: string, consumer: string)
     timedNext: undefined,
     timedPrev: undefined,
     onDeadline() {
-      const leftMs = lastSeenMs + LATE_MS - performance.now()
-      if (leftMs > 0) deadlines.add(watch, leftMs)
+      const remainingMs = lastSeenMs + LATE_MS - performance.now()
+      if (remainingMs > 0) deadlines.add(watch, remainingMs)
       else end('gone')
     },
   }

@@ -25,8 +25,8 @@ export function compileHost(
   hasScheme: boolean,
   subject: 'redirect' | 'rewrite' = 'redirect',
 ): Render {
-  const fail = (what: string): never => {
-    throw new RangeError(`host of ${subject} ${what}, got ${JSON.stringify(text)}`)
+  const fail = (requirement: string): never => {
+    throw new RangeError(`host of ${subject} ${requirement}, got ${JSON.stringify(text)}`)
   }
   const values = text.match(PLACEHOLDER) ?? []
   const whole = values.find((value) => /^\{(?:path|rest|client_ip)\}$/.test(value))

@@ -45,9 +45,9 @@ export async function installPackages(input: Installation, builder: Builder): Pr
   const lockFile = await findFile(folder, LOCK_FILES)
   const lock = lockFile === undefined ? undefined : await readIfExists(join(folder, lockFile))
   if (lockFile === undefined || lock === undefined) {
-    const lockFileOfOther = await findFile(folder, OTHER_LOCK_FILES)
+    const otherLockFile = await findFile(folder, OTHER_LOCK_FILES)
     builder.writeOutput(
-      `${lockFileOfOther === undefined ? 'no package-lock.json' : `${lockFileOfOther} is not supported, and there is no package-lock.json`}: installing the newest versions that package.json allows\n`,
+      `${otherLockFile === undefined ? 'no package-lock.json' : `${otherLockFile} is not supported, and there is no package-lock.json`}: installing the newest versions that package.json allows\n`,
     )
     return builder.run(command, folder, env)
   }
@@ -62,7 +62,7 @@ export async function installPackages(input: Installation, builder: Builder): Pr
     {
       cacheFolder: builder.cacheFolder,
       kind: 'node',
-      madeOf: [lock, text, settings, ...command, ...platform],
+      inputs: [lock, text, settings, ...command, ...platform],
       user: project.root,
       signal: builder.signal,
     },

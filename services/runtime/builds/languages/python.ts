@@ -60,7 +60,7 @@ async function installRequirements(
     {
       cacheFolder: builder.cacheFolder,
       kind: 'python',
-      madeOf: [text, version],
+      inputs: [text, version],
       user: project.root,
       signal: builder.signal,
     },

@@ -149,7 +149,7 @@ function rejectLogins(remote: { answer: (call: IncomingCall) => void }) {
     const token = `t${++state.issued}`
     return { token: { access_token: token, refresh_token: 'r', created: 0, expiry: 900 } }
   }
-  const tokens = createTokenSource({ isGuess: false, logIn, refresh: logIn })
+  const tokens = createTokenSource({ isImplicit: false, logIn, refresh: logIn })
   return { state, tokens }
 }
 
@@ -195,7 +195,7 @@ t.test('stops retrying when every token is rejected', async (t) => {
 })
 
 t.test('limits the wait for a token by the timeout', async (t) => {
-  const endless = { current: () => undefined, leftMs: () => 0, isRejected: () => true }
+  const endless = { current: () => undefined, remainingMs: () => 0, isRejected: () => true }
   const tokens = { ...endless, ready: () => new Promise<void>(() => {}) }
   const { link, remote, requests, events } = await open(t, 50, tokens, false)
   remote.answer = (call) => call.fail(new GatewayError('registry', 401, 'who?'))
@@ -220,7 +220,7 @@ t.test('opens a watch that requires an account after the login', async (t) => {
   let token: string | undefined
   const tokens: TokenSource = {
     current: () => token,
-    leftMs: () => 0,
+    remainingMs: () => 0,
     ready: () =>
       new Promise((resolve, reject) => {
         logIn = resolve

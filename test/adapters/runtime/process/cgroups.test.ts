@@ -28,7 +28,7 @@ t.test('enforces limits by a control group', async (t) => {
   const folder = makeGroup(t, '', 'cpu memory pids')
   const group = createCgroups(createLog().log, folder)('c0ffee', BOUNDS)!
   const read = (name: string) => readFileSync(join(folder, 'mx-c0ffee', name), 'utf8')
-  t.equal(group.entrance, join(folder, 'mx-c0ffee', 'cgroup.procs'))
+  t.equal(group.procsFile, join(folder, 'mx-c0ffee', 'cgroup.procs'))
   t.equal(read('memory.max'), '67108864')
   t.equal(read('memory.oom.group'), '1')
   t.equal(read('cpu.max'), '50000 100000')

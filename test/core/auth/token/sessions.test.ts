@@ -31,11 +31,11 @@ function open() {
 t.test('a token is verified once, then cached', async (t) => {
   const { state, sessions, issue } = open()
   const token = await issue('a')
-  t.equal(sessions.recall(token), undefined)
+  t.equal(sessions.getCached(token), undefined)
   const session = sessions.verify(token)
   t.notOk(session instanceof Promise, 'synchronous')
   t.equal(state.looked, 1)
-  t.equal(sessions.recall(token), session)
+  t.equal(sessions.getCached(token), session)
 })
 
 t.test(
@@ -46,9 +46,9 @@ t.test(
     t.notOk(sessions.verify(a!) instanceof Promise)
     const verifying = sessions.verify(b!)
     t.ok(verifying instanceof Promise)
-    t.equal(sessions.recall(b!), undefined)
+    t.equal(sessions.getCached(b!), undefined)
     t.equal(sessions.verify(b!), verifying, 'verified once while pending')
-    t.equal(await verifying, sessions.recall(b!))
+    t.equal(await verifying, sessions.getCached(b!))
     state.nowMs++
     t.notOk(sessions.verify(c!) instanceof Promise)
   },
@@ -59,9 +59,9 @@ t.test('a token is cached until it expires', async (t) => {
   const token = await issue('a')
   await sessions.verify(token)
   state.nowMs += 929_000
-  t.ok(sessions.recall(token))
+  t.ok(sessions.getCached(token))
   state.nowMs += 1000
-  t.equal(sessions.recall(token), undefined)
+  t.equal(sessions.getCached(token), undefined)
   state.nowMs += 1000
   t.throws(() => sessions.verify(token), { name: 'TokenError' })
 })
@@ -73,9 +73,9 @@ t.test('a token with the signature of a cached token and other claims is rejecte
   const [head, , signature] = token.split('.')
   const claims = Buffer.from(JSON.stringify({ sub: 'admin' })).toString('base64url')
   const forged = `${head}.${claims}.${signature}`
-  t.equal(sessions.recall(forged), undefined)
+  t.equal(sessions.getCached(forged), undefined)
   await t.rejects(async () => sessions.verify(forged), { name: 'TokenError' })
-  t.equal(sessions.recall(token)?.account.id, 'jane')
+  t.equal(sessions.getCached(token)?.account.id, 'jane')
 })
 
 t.test('a rejected token is not cached', async (t) => {
@@ -94,8 +94,8 @@ t.test('a revoked token is evicted and rejected, and others remain cached', asyn
   await Promise.all([sessions.verify(a), sessions.verify(b)])
   state.revoked.add('a')
   sessions.forget()
-  t.equal(sessions.recall(a), undefined)
-  t.ok(sessions.recall(b))
+  t.equal(sessions.getCached(a), undefined)
+  t.ok(sessions.getCached(b))
   for (const variant of ['on the thread pool', 'synchronous']) {
     const verifying = async () => sessions.verify(a)
     await t.rejects(verifying, { name: 'TokenError', message: 'revoked' }, variant)
@@ -112,5 +112,5 @@ t.test('a token is rejected if its key is removed while it is verified', async (
   state.keys = listPublicKeys()
   sessions.forget(true)
   await t.rejects(async () => verifying, { message: 'signed with an unknown key' })
-  t.equal(sessions.recall(token), undefined)
+  t.equal(sessions.getCached(token), undefined)
 })

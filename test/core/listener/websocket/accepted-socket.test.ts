@@ -34,7 +34,7 @@ class Unstoppable extends AcceptedSocket {
 
   protected cork(): void {}
   protected transmitClose(): void {}
-  protected cut(): void {}
+  protected closeConnection(): void {}
   protected pauseRead(): void {}
   protected resumeRead(): void {}
 }

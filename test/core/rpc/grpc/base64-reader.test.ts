@@ -17,7 +17,7 @@ t.test('separately padded Base64 parts are decoded at any chunk size', (t) => {
           at += cut
         }
         pieces.push(reader.read(text.subarray(at))!)
-        return reader.isWhole && Buffer.concat(pieces).equals(Buffer.concat(parts))
+        return reader.isComplete && Buffer.concat(pieces).equals(Buffer.concat(parts))
       },
     ),
   )
@@ -28,5 +28,5 @@ t.test('malformed and incomplete Base64 is detected', async (t) => {
   t.equal(new Base64Reader().read(Buffer.from('AA-A')), undefined)
   const reader = new Base64Reader()
   t.same(reader.read(Buffer.from('AAA')), Buffer.alloc(0))
-  t.notOk(reader.isWhole)
+  t.notOk(reader.isComplete)
 })

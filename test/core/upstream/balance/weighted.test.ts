@@ -4,7 +4,7 @@ import {
   buildSequence,
   createDraw,
   createRandomBits,
-  drawOne,
+  pickWeighted,
 } from '../../../../core/upstream/balance/weighted.ts'
 import type { UpstreamNode } from '../../../../core/upstream/node/upstream-node.ts'
 import { toRuns } from '../../../fixtures/property-runs.ts'
@@ -84,10 +84,10 @@ t.test('random bits have no short cycle and no bias', async (t) => {
 t.test('draws one node by its weight', async (t) => {
   const { nodes } = makeUpstream([1, 3])
   const randomBits = createRandomBits(7)
-  const draws = Array.from({ length: 4000 }, () => drawOne(nodes, randomBits))
+  const draws = Array.from({ length: 4000 }, () => pickWeighted(nodes, randomBits))
   const share = draws.filter((node) => node === nodes[1]).length / 4000
   t.ok(Math.abs(share - 0.75) < 0.05, `${share}`)
-  t.equal(drawOne([], randomBits), undefined)
+  t.equal(pickWeighted([], randomBits), undefined)
 })
 
 t.test('attempts on unreachable nodes do not each build a sequence', async (t) => {

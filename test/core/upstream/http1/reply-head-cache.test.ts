@@ -24,10 +24,10 @@ function toMemory(text: string, at = 0): { bytes: Buffer; words: Float64Array; t
 function read(memory: HeadMemory, text: string, at = 0): { recalled: number; head: ReplyHead } {
   const head = createReplyHead()
   const { bytes, words, to } = toMemory(text, at)
-  const recalled = memory.recall(bytes, words, at, to, head)
+  const recalled = memory.get(bytes, words, at, to, head)
   if (recalled > 0) return { recalled, head }
   const length = parseReplyHead(bytes.toString('latin1', at, to), head, memory.lines)
-  if (typeof length === 'number' && length > 0) memory.remember(bytes, at, length, head)
+  if (typeof length === 'number' && length > 0) memory.set(bytes, at, length, head)
   return { recalled, head }
 }
 
@@ -54,9 +54,9 @@ t.test('a head that differs in one byte or is truncated is not read from the cac
   for (let i = 0; i < HEAD.length; i++) {
     const other = `${HEAD.slice(0, i)}#${HEAD.slice(i + 1)}`
     const { bytes, words, to } = toMemory(other)
-    t.equal(memory.recall(bytes, words, 0, to, createReplyHead()), 0, `byte ${i}`)
+    t.equal(memory.get(bytes, words, 0, to, createReplyHead()), 0, `byte ${i}`)
     const part = toMemory(HEAD.slice(0, i))
-    t.equal(memory.recall(part.bytes, part.words, 0, i, createReplyHead()), 0, `${i} bytes`)
+    t.equal(memory.get(part.bytes, part.words, 0, i, createReplyHead()), 0, `${i} bytes`)
   }
 })
 

@@ -120,7 +120,7 @@ t.test('a node with a host name is connected at its resolved addresses', async (
           connection.close()
           resolve()
         },
-        onRoom: () => {},
+        onCapacity: () => {},
         onClosed: (_connection, failure) => failure && reject(new Error(failure.detail)),
         onUnsent: () => {},
       },

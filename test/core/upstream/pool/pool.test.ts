@@ -296,11 +296,11 @@ t.test(
   async (t) => {
     const backend = await openRawBackend(t, { onRequest: (server) => server.reply() })
     const slow = await openRawBackend(t)
-    const budget = { left: 2 }
+    const budget = { remaining: 2 }
     const one = openPool(backend.port, { budget })
     const other = openPool(slow.port, { budget })
     await Promise.all([dispatch(one).done, dispatch(one, '/2').done])
-    t.equal(budget.left, 0)
+    t.equal(budget.remaining, 0)
     const pending = [dispatch(other), dispatch(other, '/2')]
     t.equal(one.size, 0, 'closed for the other pool')
     t.equal(other.size, 2)
@@ -317,7 +317,7 @@ t.test(
     await pending[1]!.done
     one.close()
     other.close()
-    t.equal(budget.left, 2)
+    t.equal(budget.remaining, 2)
   },
 )
 

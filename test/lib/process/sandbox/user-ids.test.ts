@@ -21,5 +21,5 @@ t.test('each namespace has its own user id, even after a restart', async (t) => 
 t.test('an unreadable file of assignments is an error and is not replaced', async (t) => {
   const file = join(makeTempFolder(t, 'ids'), 'user-ids.json')
   writeFileSync(file, '{"a":')
-  t.throws(() => openUserIds(file, RANGE), { message: /cannot be read/ })
+  t.throws(() => openUserIds(file, RANGE), { message: /Cannot read the user ids/ })
 })

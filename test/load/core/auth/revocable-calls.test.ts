@@ -19,7 +19,7 @@ function open(t: Test) {
   const add = async (name: string, options?: Parameters<typeof source.issue>[1]) => {
     const token = await source.issue(createAccount(), options)
     const input = { metadata: `authorization: Bearer ${token}\r\n`, resource, domain: 'mx' }
-    await authorizer.judge({ namespace: 'mx', account: undefined, resource })
+    await authorizer.decide({ namespace: 'mx', account: undefined, resource })
     const session = await authorizer.identify(token)
     return calls.add(input, session, ({ code }) => void ended.push(`${name} ${code}`))
   }

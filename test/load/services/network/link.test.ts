@@ -176,13 +176,13 @@ t.test('a redundant link stays inactive until it is woken', async (t) => {
   t.match(link, { state: 'asleep', reason: { code: 409, message: 'there is one' } })
   t.match(ends, [{ wasLinked: false, peer: undefined }])
   rejection = undefined
-  link.wake()
+  link.activate()
   await link.settled()
   t.equal(link.state, 'linked')
-  link.wake()
+  link.activate()
   t.equal(link.state, 'linked')
   link.close()
-  link.wake()
+  link.activate()
   t.equal(link.state, 'asleep')
   await waitUntil(() => peer.links[1]!.isCancelled)
   t.strictSame(events, ['failed', 'linked peer'], 'closing reports no event to the owner')
@@ -194,7 +194,7 @@ t.test('wake retries a waiting link immediately', async (t) => {
   const { link, ends } = open(t, `127.0.0.1:${http.port}`)
   for (let i = 0; i < 8; i++) {
     await waitUntil(() => ends.length > i)
-    link.wake()
+    link.activate()
   }
   t.equal(ends.length, 8)
 })
@@ -202,16 +202,16 @@ t.test('wake retries a waiting link immediately', async (t) => {
 t.test('a link reported as lost ends and reconnects', async (t) => {
   const peer = await openPeer(t, followProtocol)
   const { link, events, ends } = open(t, peer.address)
-  link.lose('not there yet')
+  link.disconnect('not there yet')
   t.equal(link.state, 'connecting')
   await link.settled()
-  link.lose('the call does not reach the server')
+  link.disconnect('the call does not reach the server')
   t.match(link, {
     state: 'waiting',
     reason: { code: 502, message: 'the call does not reach the server' },
   })
   t.match(ends, [{ wasLinked: true, peer: { id: 'peer' } }])
-  link.lose('again')
+  link.disconnect('again')
   await waitUntil(() => events.length > 2)
   t.strictSame(events, ['linked peer', 'lost', 'linked peer'])
 })

@@ -44,7 +44,7 @@ async function open(
   const initial = await load()
   const start = () =>
     openConfigVersions({
-      ...{ initial, load, needsFile: undefined, storage: MEMORY_STORAGE },
+      ...{ initial, load, noFileReason: undefined, storage: MEMORY_STORAGE },
       check: async () => {},
       onSaved: () => {},
       async install(next, save) {
@@ -70,7 +70,7 @@ t.test('apply writes the file with its mode, through a symbolic link', async (t)
   const link = join(folder, 'link.yaml')
   symlinkSync('mx.yaml', link)
   const linked = await openConfigVersions({
-    ...{ needsFile: undefined, storage: MEMORY_STORAGE, log: createLog('silent') },
+    ...{ noFileReason: undefined, storage: MEMORY_STORAGE, log: createLog('silent') },
     load: configurationFrom(new Map(), { MX_API_CONFIG: link }),
     initial: installed[0]!,
     check: async () => {},
@@ -143,7 +143,7 @@ t.test('without a file, an applied configuration survives a reload', async (t) =
 })
 
 t.test('needsFile rejects a configuration that workers could not read', async (t) => {
-  const { versions } = await open(t, undefined, { needsFile: 'start it with --config' })
+  const { versions } = await open(t, undefined, { noFileReason: 'start it with --config' })
   await t.rejects(versions.apply('log_level: error', ANY), {
     code: 409,
     message: 'start it with --config',

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { GatewayError } from '../../../../core/errors.ts'
-import { toWhy } from '../../../../platform/gateway/routing/explain-why.ts'
+import { explainResponse } from '../../../../platform/gateway/routing/explain-why.ts'
 import type { Explanation } from '../../../../platform/gateway/routing/explanation.ts'
 
 const NO_DETAILS: Omit<Explanation, 'why'> = {
@@ -79,6 +79,7 @@ t.test('explains responses of the gateway with a hint', (t) => {
       /^the route step rejected the request$/,
     ],
   ]
-  for (const [explanation, why] of cases) t.match(toWhy({ ...NO_DETAILS, ...explanation }), why)
+  for (const [explanation, why] of cases)
+    t.match(explainResponse({ ...NO_DETAILS, ...explanation }), why)
   t.end()
 })

@@ -25,7 +25,7 @@ t.test('logs missing isolation, as a warning if several users may share the serv
   t.match((await open(t, { profile: 'cluster' })).entries, [{ level: 40 }])
 })
 
-t.test('warns about data that programs of further namespaces can read', async (t) => {
+t.test('warns about data that programs of additional namespaces can read', async (t) => {
   const { entries } = await open(t, { runtimeNamespaces: ['tb'] })
   t.match(entries[1], {
     level: 40,

@@ -67,7 +67,7 @@ t.test(
       }),
     })
     const client = openClient(t, { address: await service.start() })
-    const tokens = { ...createFixedToken('t'), leftMs: () => 1 }
+    const tokens = { ...createFixedToken('t'), remainingMs: () => 1 }
     const watch = toWatchStream<{ n: number }, number>({
       open: () => client.stream('news', 'News.Watch', {}),
       ...{ service: 'news', toEvent: ({ n }: { n: number }) => n, tokens },
@@ -111,7 +111,7 @@ t.test('a token renewed after the start does not extend the token of the stream'
   })
   const client = openClient(t, { address: await service.start() })
   // The token is renewed by the time the stream starts.
-  const tokens = { ...createFixedToken('t'), leftMs: () => (opened === 0 ? 1 : 1_000_000) }
+  const tokens = { ...createFixedToken('t'), remainingMs: () => (opened === 0 ? 1 : 1_000_000) }
   const watch = toWatchStream<{ n: number }, number>({
     open: () => client.stream('news', 'News.Watch', {}),
     ...{ service: 'news', toEvent: ({ n }: { n: number }) => n, tokens },

@@ -13,7 +13,7 @@ t.test('streams keys and revocations in pages', async (t) => {
   await store.commit(writes)
   await waitUntil(() => revoked.list().length === 1500)
   const stop = new AbortController()
-  const options = { keys, revoked, signal: stop.signal, isFor: () => true }
+  const options = { keys, revoked, signal: stop.signal, isVisible: () => true }
   const updates = streamTokenState(options)[Symbol.asyncIterator]()
   const first = await nextOf(updates)
   t.same([first.keys.length, first.revoked.length], [1, 1000])
@@ -29,7 +29,7 @@ t.test('streams keys and revocations in pages', async (t) => {
 t.test('sends nothing for revocations that the filter excludes', async (t) => {
   const { store, clock, keys, revoked } = await openAuthParts(t)
   const stop = new AbortController()
-  const options = { keys, revoked, signal: stop.signal, isFor: () => false }
+  const options = { keys, revoked, signal: stop.signal, isVisible: () => false }
   const updates = streamTokenState(options)[Symbol.asyncIterator]()
   t.same((await nextOf(updates)).revoked, [])
   const next = updates.next()

@@ -16,7 +16,7 @@ function open(t: Test) {
     built,
     use: (name: string, by = user, fail?: Error, signal = new AbortController().signal) =>
       useCached(
-        { cacheFolder, kind: 'things', madeOf: [name], user: by, signal },
+        { cacheFolder, kind: 'things', inputs: [name], user: by, signal },
         async (folder) => {
           built.push(name)
           await pause(20)

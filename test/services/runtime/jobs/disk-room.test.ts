@@ -9,32 +9,32 @@ const FULL = {
 }
 const { signal } = new AbortController()
 
-function open(t: Test, free: () => number, makeRoom = async () => {}) {
+function open(t: Test, free: () => number, freeSpace = async () => {}) {
   const folder = makeTempFolder(t, 'room')
   const readFree = async () => free()
-  return createDiskRoom({ folder, leastBytes: 100 * MIB, everyMs: 5, readFree, makeRoom })
+  return createDiskRoom({ folder, minFreeBytes: 100 * MIB, everyMs: 5, readFree, freeSpace })
 }
 
 t.test('runs work if there is free space', async (t) => {
   t.equal(await open(t, () => 100 * MIB).use(signal, async () => 'done'), 'done')
   const folder = makeTempFolder(t, 'room')
-  const real = createDiskRoom({ folder, leastBytes: 1 })
+  const real = createDiskRoom({ folder, minFreeBytes: 1 })
   t.equal(await real.use(signal, async () => 'done'), 'done', 'the actual amount of free space')
-  const unlimited = createDiskRoom({ folder, leastBytes: Number.MAX_SAFE_INTEGER })
+  const unlimited = createDiskRoom({ folder, minFreeBytes: Number.MAX_SAFE_INTEGER })
   await t.rejects(
     unlimited.use(signal, async () => 'done'),
     { code: 507 },
   )
-  const none = createDiskRoom({ folder, leastBytes: 0, readFree: async () => 0 })
+  const none = createDiskRoom({ folder, minFreeBytes: 0, readFree: async () => 0 })
   t.equal(await none.use(signal, async () => 'done'), 'done', 'no free space is required')
 })
 
 t.test('frees space first and rejects work if that is not enough', async (t) => {
   let free = 99 * MIB
-  const makeRoom = async () => {
+  const freeSpace = async () => {
     free += MIB
   }
-  t.equal(await open(t, () => free, makeRoom).use(signal, async () => 'done'), 'done')
+  t.equal(await open(t, () => free, freeSpace).use(signal, async () => 'done'), 'done')
   let isStarted = false
   const work = open(t, () => 99 * MIB + 1).use(signal, async () => {
     isStarted = true

@@ -49,11 +49,11 @@ function share(t: Test): Shared {
 t.test('grants the lease to one server, and to the next one after its release', async (t) => {
   const { open } = share(t)
   const [one, two] = [await open('one'), await open('two')]
-  t.same([one.lease.isHeld(), two.lease.isHeld()], [true, false])
+  t.same([one.lease.isLeader(), two.lease.isLeader()], [true, false])
   t.same([one.changes, two.changes], [[true], []])
   await one.lease.close()
-  t.equal(one.lease.isHeld(), false)
-  await waitUntil(() => two.lease.isHeld())
+  t.equal(one.lease.isLeader(), false)
+  await waitUntil(() => two.lease.isLeader())
   t.same(two.changes, [true])
 })
 
@@ -62,12 +62,12 @@ t.test('loses the lease before another server acquires it if it cannot renew it'
   const [one, two] = [await open('one'), await open('two')]
   one.cut()
   clock.ms += 34
-  t.equal(one.lease.isHeld(), false)
+  t.equal(one.lease.isLeader(), false)
   await waitUntil(() => one.changes.length === 2)
   t.same([one.changes, two.changes], [[true, false], []])
   clock.ms += 16
-  await waitUntil(() => two.lease.isHeld())
-  t.equal(one.lease.isHeld(), false)
+  await waitUntil(() => two.lease.isLeader())
+  t.equal(one.lease.isLeader(), false)
 })
 
 t.test('retains the lease while renewing it', async (t) => {
@@ -85,5 +85,5 @@ t.test('takes over a lease of an earlier process of the same server', async (t) 
   const { open } = share(t)
   const killed = await open('one')
   killed.cut()
-  t.equal((await open('one')).lease.isHeld(), true)
+  t.equal((await open('one')).lease.isLeader(), true)
 })

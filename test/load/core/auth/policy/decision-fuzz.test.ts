@@ -154,7 +154,7 @@ t.test(`${CASES} calls with random rules match the decisions of the model`, asyn
   const admitLogin = createAdmitLogin(authorizer)
   const resource = { type: 'service', name: 'any', endpoint: 'Any.Any' }
   for (const namespace of NAMESPACES)
-    await authorizer.judge({ namespace, account: undefined, resource })
+    await authorizer.decide({ namespace, account: undefined, resource })
   const differences: unknown[] = []
   const counts = { granted: 0, denied: 0, '404': 0, repairs: 0, logins: 0 }
   for (let i = 0; i < CASES && differences.length < 10; i++) {

@@ -36,7 +36,7 @@ t.test('a stream that fails before its first byte is replaced by an error respon
     createUwsListener,
     (x) => {
       x.start(200, new HeaderList(['x-backend', '1']), x.path === '/long' ? 9 : -1)
-      x.giveUp(new GatewayError('app', 502, 'the response broke off'))
+      x.abortWith(new GatewayError('app', 502, 'the response broke off'))
     },
     {},
     [hook],

@@ -224,7 +224,7 @@ t.test('unread responses beyond the memory limit are ended', async (t) => {
   await waitUntil(() => gateway.gateway.inFlight === 2)
   const { status } = await new GrpcClient(t, gateway.port).call('SayHello', 'Ann')
   t.equal(status.code, STATUS.OK, 'another call succeeds')
-  for (const x of gateway.exchanges) x.giveUp(new GatewayError('', 503, 'end'))
+  for (const x of gateway.exchanges) x.abortWith(new GatewayError('', 503, 'end'))
   await waitUntil(() => gateway.gateway.inFlight === 0)
   t.equal(replyMemory.usedBytes, 0, 'all memory is released')
 })

@@ -33,8 +33,8 @@ async function createAuthorize(rules: readonly Rule[], account: Account | undefi
   }
   const authorizer = createAuthorizer(source)
   const access: Access = { namespace: 'mx', account, resource }
-  await authorizer.judge(access)
-  return { authorizer, judge: () => authorizer.judge(access) }
+  await authorizer.decide(access)
+  return { authorizer, decide: () => authorizer.decide(access) }
 }
 
 const anonymous = await createAuthorize([open], undefined)
@@ -44,10 +44,10 @@ const identifiedWithManyRules = await createAuthorize([...many, open], jane)
 
 const micro: Micro = {
   benches: {
-    'public rule, anonymous': anonymous.judge,
-    'public rule, account': identified.judge,
-    '10 000 rules, 1 000 scopes, anonymous': anonymousWithManyRules.judge,
-    '10 000 rules, 1 000 scopes, account': identifiedWithManyRules.judge,
+    'public rule, anonymous': anonymous.decide,
+    'public rule, account': identified.decide,
+    '10 000 rules, 1 000 scopes, anonymous': anonymousWithManyRules.decide,
+    '10 000 rules, 1 000 scopes, account': identifiedWithManyRules.decide,
   },
   budgetNs: {
     'public rule, anonymous': 100,
