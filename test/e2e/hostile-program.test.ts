@@ -385,7 +385,14 @@ t.test('mx kill deletes the account of the program and ends its processes', asyn
   t.same(accounts.map(({ id }) => id).sort(), ['admin', 'local', 'pay@latest'])
   await t.rejects(logIn(auth), { code: 400 })
   await t.rejects(logIn({ refresh_token: token['refresh_token'] }), { code: 400 })
-  const late = openClient(t, { proxy: server.proxy, token: token['access_token']!, retries: 0 })
-  const write = late.call('store', 'Store.Write', { ...RECORD, options: { table: 'shop' } })
+  const clientAfterKill = openClient(t, {
+    proxy: server.proxy,
+    token: token['access_token']!,
+    retries: 0,
+  })
+  const write = clientAfterKill.call('store', 'Store.Write', {
+    ...RECORD,
+    options: { table: 'shop' },
+  })
   await t.rejects(write, { code: 401 })
 })

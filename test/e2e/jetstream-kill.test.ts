@@ -112,8 +112,8 @@ t.test('SIGKILL of NATS under load', async (t) => {
     for (const { sequence, id } of events) ids.set(sequence, id)
     from = next
   }
-  const lost = [...stored].filter(([sequence, id]) => ids.get(sequence) !== id)
-  t.same(lost, [], 'every acknowledged event exists with its sequence')
+  const missing = [...stored].filter(([sequence, id]) => ids.get(sequence) !== id)
+  t.same(missing, [], 'every acknowledged event exists with its sequence')
   t.equal(new Set(ids.values()).size, ids.size, 'no event is stored twice')
   t.equal(duplicates, 0, 'no sequence is assigned twice')
   t.same(

@@ -73,14 +73,14 @@ t.test(
     const late = await openBackend(t)
     await registry().register!(makeService('greeter', [late.address]))
     await waitForNodes(toResponses([...nodes, late]))
-    const [stays, ...stopped] = nodes
+    const [runningNode, ...stopped] = nodes
     await registry().deregister!(
       makeService(
         'greeter',
         stopped.map(({ address }) => address),
       ),
     )
-    const rest = toResponses([stays!, late])
+    const rest = toResponses([runningNode!, late])
     await waitForNodes(rest)
     for (const node of stopped) await node.close()
     t.same(await respondingNodes(100), rest)

@@ -70,7 +70,7 @@ t.test(
   async (t) => {
     const { proxy } = await openServer(t)
     const admin = openClient(t, { proxy, auth: ADMIN, retries: 0 })
-    const as = async (id: string, namespace = 'mx'): Promise<Client> => {
+    const openAs = async (id: string, namespace = 'mx'): Promise<Client> => {
       const auth = { id, secret: 'a long secret' }
       const options = { namespace }
       await admin.call('auth', 'Auth.Generate', { ...auth, options })
@@ -84,8 +84,8 @@ t.test(
       )
       return openClient(t, { proxy, token: token.access_token, retries: 0 })
     }
-    const member = await as('jane')
-    const crossNamespace = await as('joe', 'acme')
+    const member = await openAs('jane')
+    const crossNamespace = await openAs('joe', 'acme')
     const stranger = openClient(t, { proxy, retries: 0 })
     for (const [caller, name, request = {}] of ENDPOINTS) {
       const isOpen = caller === 'anybody'

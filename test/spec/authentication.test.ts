@@ -16,8 +16,8 @@ const LOGIN = {
   resource: { type: 'service', name: 'auth', endpoint: '*' },
 }
 
-function toRule(id: string, scope: string, resource: object, more: object = {}) {
-  return { rule: { id, scope, access: 'GRANTED', resource, ...more } }
+function toRule(id: string, scope: string, resource: object, overrides: object = {}) {
+  return { rule: { id, scope, access: 'GRANTED', resource, ...overrides } }
 }
 
 /** Repeats a call until its code is `code`, and returns the elapsed time. */

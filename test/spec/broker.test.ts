@@ -76,15 +76,15 @@ for (const [name, create] of Object.entries(ADAPTERS)) {
         }),
       })
       await shop.start()
-      const seen: [unknown, Context][] = []
+      const received: [unknown, Context][] = []
       await platform
         .create('billing')
-        .subscribe('orders', (order, ctx) => void seen.push([order, ctx]))
+        .subscribe('orders', (order, ctx) => void received.push([order, ctx]))
         .start()
       const headers = { 'x-tenant': 'acme', 'x-request-id': 'r1', authorization: 'Bearer t' }
       await shop.client.call('shop', 'Shop.Buy', { id: 5 }, { metadata: headers })
-      await waitUntil(() => seen.length > 0)
-      const [order, ctx] = seen[0]!
+      await waitUntil(() => received.length > 0)
+      const [order, ctx] = received[0]!
       t.strictSame(order, { id: 5 })
       t.strictSame(metadata.get(ctx, 'Content-Type'), ['application/json', true])
       t.strictSame(metadata.get(ctx, 'X-Tenant'), ['acme', true])

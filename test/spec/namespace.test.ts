@@ -40,8 +40,8 @@ for (const listener of ['uws', 'node']) {
     `${listener}: Default namespace go.mx.api; set with --namespace or MX_NAMESPACE=<ns>.`,
     async (t) => {
       const names = ['go.mx.api.greeter', 'my.own.greeter']
-      const usual = await open(t, names, { MX_LISTENER })
-      t.strictSame(await (await fetch(`${usual}/greeter/hello`)).json(), {
+      const withDefault = await open(t, names, { MX_LISTENER })
+      t.strictSame(await (await fetch(`${withDefault}/greeter/hello`)).json(), {
         service: 'go.mx.api.greeter',
       })
       const custom = await open(t, names, { MX_LISTENER, MX_NAMESPACE: 'my.own' })

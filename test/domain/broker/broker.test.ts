@@ -286,6 +286,6 @@ t.test('a subscription that the adapter rejects leaves no state', async (t) => {
     }),
   )
   t.throws(() => sync.subscribe('orders', () => {}), error)
-  const late = createBroker(failing(() => Promise.reject(error) as never))
-  await t.rejects(late.subscribe('orders', () => {}) as Promise<unknown>, error)
+  const lateBroker = createBroker(failing(() => Promise.reject(error) as never))
+  await t.rejects(lateBroker.subscribe('orders', () => {}) as Promise<unknown>, error)
 })

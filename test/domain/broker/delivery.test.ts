@@ -9,8 +9,8 @@ function toMessage(text: string): Message {
   return { headers: {}, body: Buffer.from(text) }
 }
 
-async function waitUntil(holds: () => boolean): Promise<void> {
-  while (!holds()) await turn()
+async function waitUntil(condition: () => boolean): Promise<void> {
+  while (!condition()) await turn()
 }
 
 t.test('never calls a subscriber on the stack of a publisher', async (t) => {

@@ -19,11 +19,11 @@ function open(t: Test, options: EventsOptions = {}, adapter: Partial<EventsAdapt
   return { events, clock, memory }
 }
 
-const publish = (events: Events, more: object = {}, topic = TOPIC) =>
-  events.publish(topic, { payload: PAYLOAD, ...more })
+const publish = (events: Events, overrides: object = {}, topic = TOPIC) =>
+  events.publish(topic, { payload: PAYLOAD, ...overrides })
 
-async function waitUntil(holds: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 1))
+async function waitUntil(condition: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 1))
 }
 
 t.test('assigns id, sequence and time to a published event', async (t) => {
@@ -40,9 +40,9 @@ t.test('assigns id, sequence and time to a published event', async (t) => {
     [1_000_000, 1_000_000, 5],
     'timestamps do not decrease if the clock is set back',
   )
-  const { events: found } = await events.read(TOPIC)
+  const { events: stored } = await events.read(TOPIC)
   t.match(
-    found,
+    stored,
     [{ ...third, metadata: { a: 'b' } }, first, second],
     'ordered by timestamp, then by sequence',
   )

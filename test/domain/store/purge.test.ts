@@ -22,8 +22,8 @@ function open(answers: readonly (readonly StoreKey[] | Error)[]) {
     },
     onError: () => counts.errors++,
   })
-  const waitUntil = async (holds: () => boolean): Promise<void> => {
-    while (!holds()) await new Promise((resolve) => setTimeout(resolve, 1))
+  const waitUntil = async (condition: () => boolean): Promise<void> => {
+    while (!condition()) await new Promise((resolve) => setTimeout(resolve, 1))
   }
   return { counts, stop, waitUntil }
 }

@@ -117,7 +117,7 @@ t.test('long messages and large responses', async (t) => {
     .handle('Large', {
       cube: endpoint({
         handle: () => {
-          const fill = (of: () => unknown) => Array.from({ length: 100 }, of)
+          const fill = (makeItem: () => unknown) => Array.from({ length: 100 }, makeItem)
           return { cube: fill(() => fill(() => fill(() => 1))) }
         },
       }),
@@ -143,8 +143,8 @@ t.test('long messages and large responses', async (t) => {
   t.test('a large response is rendered partially at first', async (t) => {
     await press(page, 'Call')
     await page.getByText('200 OK').waitFor()
-    const drawn = await page.locator('.response .json-members > li').count()
-    t.ok(drawn > 100 && drawn <= 2200, `${drawn} members`)
+    const renderedCount = await page.locator('.response .json-members > li').count()
+    t.ok(renderedCount > 100 && renderedCount <= 2200, `${renderedCount} members`)
   })
 
   t.test('a long message is rendered when it is expanded', async (t) => {

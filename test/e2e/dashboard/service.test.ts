@@ -23,7 +23,7 @@ const typeInto = (page: Page, path: string, text: string) =>
 const press = (page: Page, name: string) => page.getByRole('button', { name, exact: true }).click()
 const answer = (page: Page) => page.getByRole('region', { name: 'Response', exact: true })
 /** Requests of the mirror endpoint. */
-const shown = async (page: Page): Promise<unknown> => {
+const readReply = async (page: Page): Promise<unknown> => {
   await answer(page).getByText('200 OK').waitFor()
   const text = await answer(page).locator('.json-members .json-string').first().textContent()
   return JSON.parse(JSON.parse(text!))
@@ -79,7 +79,7 @@ t.test('the service page', async (t) => {
     await typeInto(page, 'request.tree.children[0].label', 'leaf')
     await typeInto(page, 'request.other', '{"any": [true]}')
     await press(page, 'Call')
-    t.same(await shown(page), {
+    t.same(await readReply(page), {
       ...{ name: 'Ann\nof two lines', note: '', count: 3, small: 42, big: '9223372036854775807' },
       ...{ ratio: 1500, is_open: false, kind: 'blue', version: 1, perhaps: null },
       ...{
@@ -150,7 +150,7 @@ t.test('the service page', async (t) => {
       await press(page, 'Form')
       await page.getByText('request.unknown is not in the schema').first().waitFor()
       await press(page, 'Call')
-      t.match(await shown(page), { unknown: 1 })
+      t.match(await readReply(page), { unknown: 1 })
       await raw.fill('{"name":')
       await press(page, 'Call')
       await page
@@ -320,7 +320,7 @@ t.test('the service page', async (t) => {
     await typeInto(page, 'request.secret', 'never-kept')
     await typeInto(page, 'request.inner.domain', 'd')
     await press(page, 'Call')
-    t.match(await shown(page), { secret: 'never-kept' })
+    t.match(await readReply(page), { secret: 'never-kept' })
     t.notMatch(await page.evaluate('JSON.stringify(localStorage)'), 'never-kept')
     await page.reload()
     await page.getByText('History (1)').click()

@@ -34,10 +34,14 @@ t.test('the usage of a program includes its child processes', { skip: linux }, a
 })
 
 t.test('a missing command fails with an error that contains its name', async (t) => {
-  const ghost: Rival = { ...find('undici'), name: 'ghost', prepare: () => ['no-such-program'] }
+  const missingProgram: Rival = {
+    ...find('undici'),
+    name: 'ghost',
+    prepare: () => ['no-such-program'],
+  }
   await t.rejects(
     startRival(
-      ghost,
+      missingProgram,
       scenario,
       { port: 9, serverPort: 0, grpcPort: 0, servicePort: 0 },
       { cores: [] },

@@ -379,10 +379,10 @@ t.test('registers with the external account binding', async (t) => {
   })
   if (pebble === undefined) return
   const args = ['--acme_hosts=a.test']
-  const without = await openGateway(t, pebble, openMemory(t), args)
-  await waitUntil(() => without.lines.some(({ failures = 0 }) => failures > 0))
-  t.match(without.lines[0]!.reason, /^externalAccountRequired: /)
-  await without.acme.close()
+  const unbound = await openGateway(t, pebble, openMemory(t), args)
+  await waitUntil(() => unbound.lines.some(({ failures = 0 }) => failures > 0))
+  t.match(unbound.lines[0]!.reason, /^externalAccountRequired: /)
+  await unbound.acme.close()
   const bound = [...args, '--acme_eab_kid=kid-1', `--acme_eab_key=${key}`]
   const { names } = await openGateway(t, pebble, openMemory(t), bound)
   await waitUntil(() => names().length === 1)

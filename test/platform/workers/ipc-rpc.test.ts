@@ -78,10 +78,10 @@ t.test('adds one listener per worker for any number of queries', async (t) => {
 t.test('a final result ends the query without waiting for the other workers', async (t) => {
   const { query } = createIpcClient()
   const silent = createWorker(1, () => 'ready')
-  const no = createWorker(2, ({ id }) => ({ answers: id, value: ['lacks'] }))
+  const lackingWorker = createWorker(2, ({ id }) => ({ answers: id, value: ['lacks'] }))
   const yes = createWorker(3, ({ id }) => ({ answers: id, value: [] }))
   const isFinal = (problems: readonly string[]): boolean => problems.length === 0
-  const queries = query<readonly string[]>([silent, no, yes], 'problems', { isFinal })
+  const queries = query<readonly string[]>([silent, lackingWorker, yes], 'problems', { isFinal })
   t.same(
     [...(await queries)],
     [
@@ -97,11 +97,11 @@ t.test('the result is undefined after a timeout, an exit or a disconnect', async
   const { query } = createIpcClient()
   const silent = createWorker(1, () => 'ready')
   const ending = createWorker(2, () => 'drain')
-  const lost = Object.assign(
+  const disconnected = Object.assign(
     createWorker(3, () => {}),
     { isConnected: () => false },
   )
-  const queries = query([silent, ending, lost], 'metrics', { timeoutMs: 20 })
+  const queries = query([silent, ending, disconnected], 'metrics', { timeoutMs: 20 })
   ending.emit('exit', 1, '')
   t.same(
     [...(await queries)],

@@ -168,8 +168,8 @@ t.test('startup fails with a one-line error for wrong or missing credentials', a
     message:
       /^cannot register orders \(mx\): [^\n]*Secret not correct[^\n]*: \S+ in the namespace mx \(MX_NAMESPACE names another\)$/,
   })
-  const without = createService(t, { name: 'orders', proxy: server.proxy })
-  await t.rejects(without.start(), {
+  const withoutCredentials = createService(t, { name: 'orders', proxy: server.proxy })
+  await t.rejects(withoutCredentials.start(), {
     message: /An account is required; registering requires MX_AUTH_ID and MX_AUTH_SECRET$/,
   })
 })

@@ -51,13 +51,18 @@ t.test('without a platform only the auth option is used', (t) => {
 t.test('the namespace is mx unless the option or MX_NAMESPACE sets another', (t) => {
   const env = { MX_AUTH_ID: 'a', MX_AUTH_SECRET: 'b', MX_NAMESPACE: ' acme ' }
   arrange(t, { env, file: JSON.stringify({ id: 'local', secret: 'f' }) })
-  const of = (input?: Credentials) => findCredentials(input, '127.0.0.1:8081')?.namespace
-  t.equal(of({ ...EXPLICIT, namespace: 'other' }), 'other')
-  t.equal(of(EXPLICIT), 'mx', 'MX_NAMESPACE applies to MX_AUTH_ID only')
-  t.equal(of(), 'acme')
+  const findNamespace = (input?: Credentials) => findCredentials(input, '127.0.0.1:8081')?.namespace
+  t.equal(findNamespace({ ...EXPLICIT, namespace: 'other' }), 'other')
+  t.equal(findNamespace(EXPLICIT), 'mx', 'MX_NAMESPACE applies to MX_AUTH_ID only')
+  t.equal(findNamespace(), 'acme')
   process.env['MX_NAMESPACE'] = 'a b'
-  t.throws(() => of(), { name: 'TypeError', message: /^MX_NAMESPACE must be letters.*got "a b"$/ })
-  t.throws(() => of({ ...EXPLICIT, namespace: '' }), { message: /^auth\.namespace must be/ })
+  t.throws(() => findNamespace(), {
+    name: 'TypeError',
+    message: /^MX_NAMESPACE must be letters.*got "a b"$/,
+  })
+  t.throws(() => findNamespace({ ...EXPLICIT, namespace: '' }), {
+    message: /^auth\.namespace must be/,
+  })
   t.end()
 })
 

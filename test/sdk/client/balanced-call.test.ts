@@ -231,9 +231,9 @@ t.test('a connection lost during a call results in 502 without a retry', async (
     [1, 2, 3, 4].map(() => client.call('greeter', 'A.B', {}, { retries: 3 })),
   )
   t.strictSame(counts, [2, 2])
-  const lost = results.filter(({ status }) => status === 'rejected')
-  t.equal(lost.length, 2)
-  t.match(lost, [{ reason: { code: 502, id: 'greeter', message: /closed the connection/ } }])
+  const rejected = results.filter(({ status }) => status === 'rejected')
+  t.equal(rejected.length, 2)
+  t.match(rejected, [{ reason: { code: 502, id: 'greeter', message: /closed the connection/ } }])
 })
 
 t.test('a node that refuses connections is skipped', async (t) => {
@@ -326,10 +326,10 @@ t.test('a call can be aborted before it is sent, and between two attempts', asyn
   const first = client.call('greeter', 'A.B', {}, { signal: early.signal })
   early.abort()
   await t.rejects(first, { name: 'AbortError' })
-  const late = new AbortController()
-  const second = client.call('greeter', 'A.B', {}, { signal: late.signal, retries: 5 })
+  const controller = new AbortController()
+  const second = client.call('greeter', 'A.B', {}, { signal: controller.signal, retries: 5 })
   await waitUntil(() => counts[0]! >= 2)
-  late.abort()
+  controller.abort()
   await t.rejects(second, { name: 'AbortError' })
   const sent = counts[0]
   await new Promise((resolve) => setTimeout(resolve, 150))

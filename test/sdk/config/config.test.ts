@@ -75,16 +75,16 @@ t.test('a failed write rejects', async (t) => {
 
 t.test('watch yields the current value, then each change until the loop ends', async (t) => {
   const { config } = await open(t)
-  const seen: unknown[] = []
+  const values: unknown[] = []
   const watched = config.watch('a', { secret: true, retries: 3 })
   for await (const value of watched) {
-    seen.push(value.exists() ? value.json() : undefined)
-    if (seen.length === 1) await config.set('a', { b: 1 })
-    if (seen.length === 2) await config.set('a.c', 'hunter2', { secret: true })
-    if (seen.length === 3) await config.delete('a')
-    if (seen.length === 4) break
+    values.push(value.exists() ? value.json() : undefined)
+    if (values.length === 1) await config.set('a', { b: 1 })
+    if (values.length === 2) await config.set('a.c', 'hunter2', { secret: true })
+    if (values.length === 3) await config.delete('a')
+    if (values.length === 4) break
   }
-  t.strictSame(seen, [undefined, { b: 1 }, { b: 1, c: 'hunter2' }, undefined])
+  t.strictSame(values, [undefined, { b: 1 }, { b: 1, c: 'hunter2' }, undefined])
   t.strictSame(await watched.next(), { done: true, value: undefined })
 })
 

@@ -79,11 +79,11 @@ t.test('a channel starts at a sequence, a time or new events', async (t) => {
   const channel = events.consume('a')
   const next = channel.next()
   // The start of the consumer is not observable, so events are published until it receives one.
-  let isSeen = false
+  let isReceived = false
   void next.then(() => {
-    isSeen = true
+    isReceived = true
   })
-  while (!isSeen) await events.publish('a', 'new')
+  while (!isReceived) await events.publish('a', 'new')
   t.equal((await next).value!.unmarshal(), 'new')
   await channel.return!()
 })
@@ -131,15 +131,15 @@ t.test('ack and nack control redelivery, and an exhausted event is dead-lettered
   const { events, take } = await open(t)
   for (const n of [1, 2, 3]) await events.publish('a', n)
   const options = { group: 'g', offset: 1, autoAck: false, retryLimit: 1 }
-  const seen: string[] = []
+  const received: string[] = []
   for await (const event of events.consume('a', options)) {
     const n = event.unmarshal()
-    seen.push(`${n} ${event.attempt}`)
-    if (n === 2) await event.nack(seen.length > 3 ? {} : { delayMs: 1 })
+    received.push(`${n} ${event.attempt}`)
+    if (n === 2) await event.nack(received.length > 3 ? {} : { delayMs: 1 })
     else await event.ack()
-    if (seen.length === 4) break
+    if (received.length === 4) break
   }
-  t.strictSame(seen, ['1 1', '2 1', '3 1', '2 2'])
+  t.strictSame(received, ['1 1', '2 1', '3 1', '2 2'])
   const [dead] = await take('a.dead', 1, { offset: 1 })
   t.equal(dead!.unmarshal(), 2)
   t.match(dead!.metadata, { 'dead-topic': 'a', 'dead-group': 'g', 'dead-attempts': '2' })

@@ -17,7 +17,7 @@ const Who = Type.Object({ id: Type.String(), address: Type.String() })
 function open(t: Test, service = 'greeter') {
   const source = new MemoryAuthSource()
   const authorizer = createAuthorizer(source)
-  const seen = { aborted: '', closed: false, got: [] as string[] }
+  const outcome = { aborted: '', closed: false, received: [] as string[] }
   const dispatcher = createDispatcher({
     service,
     log: createQuietLog().log,
@@ -36,7 +36,7 @@ function open(t: Test, service = 'greeter') {
           stream: 'server',
           async *handle(_, ctx) {
             ctx.signal.addEventListener('abort', () => {
-              seen.aborted = String(ctx.signal.reason)
+              outcome.aborted = String(ctx.signal.reason)
             })
             try {
               yield { id: ctx.account?.id ?? 'nobody', address: '' }
@@ -44,7 +44,7 @@ function open(t: Test, service = 'greeter') {
                 ctx.signal.addEventListener('abort', resolve, { once: true }),
               )
             } finally {
-              seen.closed = true
+              outcome.closed = true
             }
           },
         }),
@@ -53,7 +53,7 @@ function open(t: Test, service = 'greeter') {
           response: Who,
           stream: 'client',
           async handle(requests, ctx) {
-            for await (const { id } of requests) seen.got.push(id)
+            for await (const { id } of requests) outcome.received.push(id)
             return { id: ctx.account?.id ?? 'nobody', address: '' }
           },
         }),
@@ -64,9 +64,9 @@ function open(t: Test, service = 'greeter') {
     dispatcher.close()
     authorizer.close()
   })
-  const show = async (account = JANE, more = '', options = {}) =>
-    `authorization: Bearer ${await source.issue(account, options)}\r\n${more}`
-  return { source, authorizer, dispatcher, seen, show }
+  const show = async (account = JANE, extraMetadata = '', options = {}) =>
+    `authorization: Bearer ${await source.issue(account, options)}\r\n${extraMetadata}`
+  return { source, authorizer, dispatcher, outcome, show }
 }
 
 t.test('the account of a call comes from its token, never from an mx-account header', async (t) => {
@@ -135,8 +135,8 @@ t.test('a call denied by the rules returns 401, with or without an account', asy
     Detail: 'Unauthorized call made to greeter:A.Who',
     Status: 'Unauthorized',
   }
-  const sendRequest = async (metadata: string, more = {}) =>
-    (await serve(dispatcher, 'A.Who', { metadata, ...more })).error?.toBody()
+  const sendRequest = async (metadata: string, options = {}) =>
+    (await serve(dispatcher, 'A.Who', { metadata, ...options })).error?.toBody()
   t.same(await sendRequest(''), denied)
   const known = { ...denied, Detail: `${denied.Detail}: requires the scope staff` }
   t.same(await sendRequest(await show(createAccount({ id: 'joe' }))), known)
@@ -159,27 +159,27 @@ t.test('with cached rules and keys, a call is served synchronously', async (t) =
 })
 
 t.test('request bodies that arrive before authorization are buffered', async (t) => {
-  const { dispatcher, seen, show } = open(t)
+  const { dispatcher, outcome, show } = open(t)
   const metadata = await show()
   const call = begin(dispatcher, 'A.Collect', { metadata, more: true })
   for (const id of ['a', 'b']) call.send({ id, address: '' })
   call.end()
   await call.done
   t.same(call.answer, { id: 'jane', address: '' })
-  t.same(seen.got, ['a', 'b'])
+  t.same(outcome.received, ['a', 'b'])
 })
 
 t.test('a call cancelled before authorization does not run', async (t) => {
-  const { dispatcher, seen, show } = open(t)
+  const { dispatcher, outcome, show } = open(t)
   const call = begin(dispatcher, 'A.Watch', { metadata: await show(), stream: true })
   call.cancel()
   await serve(dispatcher, 'A.Who', { metadata: await show() })
-  t.equal(seen.closed, false)
+  t.equal(outcome.closed, false)
   t.equal(dispatcher.active, 0)
 })
 
 t.test('a stream ends with 401 when the rules deny it', async (t) => {
-  const { dispatcher, source, seen, show } = open(t)
+  const { dispatcher, source, outcome, show } = open(t)
   const call = begin(dispatcher, 'A.Watch', { metadata: await show(), stream: true })
   await waitUntil(() => call.items.length === 1)
   source.setRules('mx', STAFF_ONLY)
@@ -188,8 +188,8 @@ t.test('a stream ends with 401 when the rules deny it', async (t) => {
   await waitUntil(() => call.isSettled)
   t.ok(performance.now() - startMs < 1000)
   t.match(call.error, { code: 401, message: 'Unauthorized call made to greeter:A.Watch' })
-  await waitUntil(() => seen.closed)
-  t.match(seen.aborted, 'AbortError')
+  await waitUntil(() => outcome.closed)
+  t.match(outcome.aborted, 'AbortError')
   t.equal(dispatcher.active, 0)
 })
 

@@ -52,7 +52,7 @@ t.test('a heartbeat restarts the TTL', async (t) => {
     },
   }
   const registration = await register({ registry: counting, entry, log, intervalMs: 5 })
-  for (let beat = 0; beat < 3; beat++) {
+  for (let i = 0; i < 3; i++) {
     advanceTo(60_000)
     const before = notifications
     await waitUntil(() => notifications > before)
@@ -126,9 +126,9 @@ t.test('an unavailable registry is retried faster, and logged once a minute', as
     nowMs: () => now,
   })
   isUnavailable = true
-  const some = (more: number) => {
+  const some = (count: number) => {
     const from = attempts
-    return waitUntil(() => attempts > from + more)
+    return waitUntil(() => attempts > from + count)
   }
   await some(10)
   now += 59_999

@@ -19,8 +19,8 @@ const ADMINS = { code: 401, message: /^Permission denied: / }
 const ACCESS_DENIED = { code: 403, message: 'Access denied to namespace' }
 
 /** Creates an account and logs in. */
-async function logIn({ call }: PlatformAuth, id: string, more: object = {}) {
-  await call('Auth.Generate', { id, secret: 'password', ...more }, ADMIN)
+async function logIn({ call }: PlatformAuth, id: string, overrides: object = {}) {
+  await call('Auth.Generate', { id, secret: 'password', ...overrides }, ADMIN)
   const { token } = await call<TokenReply>('Auth.Token', { id, secret: 'password' })
   return token
 }

@@ -25,9 +25,9 @@ function open({ maxBatch = 10, maxWaitingBytes = 1_000_000 } = {}) {
     gates,
     /** Releases all work, current and future. */
     release: () => {
-      for (const go of gates) go()
-      gates.push = (go) => {
-        go()
+      for (const release of gates) release()
+      gates.push = (release) => {
+        release()
         return 0
       }
     },

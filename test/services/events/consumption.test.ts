@@ -34,11 +34,11 @@ t.test(
     const stream = await platform.consume<DeliveryMessage>({ topic: 'a' })
     // Publishes until the first event arrives, because only that shows that the consumer has started.
     const first = take(stream)
-    let isSeen = false
+    let isReceived = false
     void first.then(() => {
-      isSeen = true
+      isReceived = true
     })
-    while (!isSeen) await publish(platform, 'new')
+    while (!isReceived) await publish(platform, 'new')
     t.equal((await first)[0], 'new 1')
   },
 )
@@ -47,16 +47,16 @@ t.test('a start position is a time in seconds, a time in milliseconds or a seque
   const platform = await openPlatformEvents(t)
   for (const timestamp_ms of [10_000, 30_000, 20_500])
     await platform.call('Stream.Publish', { topic: 'a', timestamp_ms })
-  const from = async (start: object, count: number) => {
+  const consumeFrom = async (start: object, count: number) => {
     const stream = await platform.consume<DeliveryMessage>({ topic: 'a', ...start })
     const sequences: number[] = []
     for (let i = 0; i < count; i++) sequences.push((await take(stream))[1].sequence)
     return sequences
   }
-  t.strictSame(await from({ offset: 1 }, 3), [1, 2, 3])
-  t.strictSame(await from({ offset: '20' }, 2), [2, 3])
-  t.strictSame(await from({ offset_ms: 20_501 }, 1), [2])
-  t.strictSame(await from({ sequence: 3 }, 1), [3])
+  t.strictSame(await consumeFrom({ offset: 1 }, 3), [1, 2, 3])
+  t.strictSame(await consumeFrom({ offset: '20' }, 2), [2, 3])
+  t.strictSame(await consumeFrom({ offset_ms: 20_501 }, 1), [2])
+  t.strictSame(await consumeFrom({ sequence: 3 }, 1), [3])
 })
 
 t.test('acknowledged events are not redelivered, but rejected events are', async (t) => {

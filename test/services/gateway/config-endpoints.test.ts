@@ -28,8 +28,8 @@ t.test(
     t.equal((await post('/api/apply', { text: SECOND_ROUTE, if_match: '*' })).status, 200)
     t.same([await status('/one'), await status('/two')], [404, 202])
 
-    const back = await post('/api/rollback', { if_match: '*' })
-    t.match(back.body.version, { number: 4, etag: one.version.etag })
+    const rollback = await post('/api/rollback', { if_match: '*' })
+    t.match(rollback.body.version, { number: 4, etag: one.version.etag })
     t.same([await status('/one'), await status('/two')], [201, 404])
     t.equal((await post('/api/rollback', { version: 3, if_match: '*' })).status, 200)
     t.equal(await status('/two'), 202)

@@ -9,17 +9,17 @@ t.test('Api.Stats streams the history, then one point per second', async (t) => 
   t.equal((await get('/nobody/call')).status, 404)
   const client = openClient(t, { proxy, token })
   const stats = client.stream<unknown, { points: Record<string, number>[] }>('api', 'Api.Stats', {})
-  const seen = { requests: 0, status_4xx: 0 }
+  const totals = { requests: 0, status_4xx: 0 }
   for await (const { points } of stats) {
     for (const point of points) {
-      seen.requests += point['requests']!
-      seen.status_4xx += point['status_4xx']!
+      totals.requests += point['requests']!
+      totals.status_4xx += point['status_4xx']!
       if (point['requests']! > 0) t.ok(point['p99_ms']! > 0)
     }
-    if (seen.status_4xx > 0) break
+    if (totals.status_4xx > 0) break
   }
-  t.equal(seen.status_4xx, 1)
-  t.ok(seen.requests >= 1)
+  t.equal(totals.status_4xx, 1)
+  t.ok(totals.requests >= 1)
 })
 
 t.test(

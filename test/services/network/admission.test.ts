@@ -12,11 +12,14 @@ const open = (id: string, options: Partial<AdmissionOptions> = {}) =>
   })
 
 /** Error of a link from one server to another, or undefined if it is accepted. */
-function authorize(from: ReturnType<typeof open>, by: ReturnType<typeof open>): string | undefined {
-  const pair = { caller: from.createHello(), callee: by.createHello() }
+function authorize(
+  connector: ReturnType<typeof open>,
+  acceptor: ReturnType<typeof open>,
+): string | undefined {
+  const pair = { caller: connector.createHello(), callee: acceptor.createHello() }
   try {
-    by.authenticate('caller', from.prove('caller', pair), pair)
-    from.authenticate('callee', by.prove('callee', pair), pair)
+    acceptor.authenticate('caller', connector.prove('caller', pair), pair)
+    connector.authenticate('callee', acceptor.prove('callee', pair), pair)
     return undefined
   } catch (error) {
     const { id, code, message } = error as { id: string; code: number; message: string }

@@ -17,7 +17,7 @@ function open(t: Test, maxBytes = 10_000_000, maxValueBytes = 1024 * 1024) {
     store,
     blobs,
     write: (key: string, ...chunks: readonly Uint8Array[]) =>
-      blobs.write('mx', key, DETAILS, of(chunks)),
+      blobs.write('mx', key, DETAILS, toStream(chunks)),
     read: async (key: string) => {
       const { parts, ...details } = await blobs.read('mx', key)
       const chunks: Uint8Array[] = []
@@ -32,7 +32,7 @@ function open(t: Test, maxBytes = 10_000_000, maxValueBytes = 1024 * 1024) {
   }
 }
 
-async function* of(chunks: readonly Uint8Array[], error?: Error): AsyncGenerator<Uint8Array> {
+async function* toStream(chunks: readonly Uint8Array[], error?: Error): AsyncGenerator<Uint8Array> {
   yield* chunks
   if (error !== undefined) throw error
 }
@@ -83,7 +83,7 @@ t.test('an upload that fails or is too long leaves the previous blob unchanged',
   const { blobs, write, read, counts } = open(t, 1_000_000)
   const bytes = makeBytes(300_000)
   await write('a', bytes)
-  const failing = of([makeBytes(400_000)], new Error('gone'))
+  const failing = toStream([makeBytes(400_000)], new Error('gone'))
   await t.rejects(blobs.write('mx', 'a', DETAILS, failing), { message: 'gone' })
   await t.rejects(write('a', makeBytes(1_000_001)), {
     code: 413,

@@ -13,17 +13,17 @@ const toLost = (name: string, bytes: number) => ({
 
 // Retention is tested with the registry (route-registry.test.ts).
 t.test('limits lost services and evicts the oldest', async (t) => {
-  const lost = createUnreachableServices({ isReachable: () => false, nowMs: () => 0 })
-  for (let i = 0; i < MAX_DESTINATIONS; i++) lost.add(toLost(`s${i}`, 1))
-  t.equal(lost.list().length, MAX_DESTINATIONS)
-  t.strictSame(lost.add(toLost('more', 1)), ['s0'])
-  t.strictSame(lost.add(toLost('s1', 1)), [], 'an existing service is replaced')
-  const forgotten = lost.add(toLost('big', MAX_ADVERTISED_BYTES - 2))
+  const unreachable = createUnreachableServices({ isReachable: () => false, nowMs: () => 0 })
+  for (let i = 0; i < MAX_DESTINATIONS; i++) unreachable.add(toLost(`s${i}`, 1))
+  t.equal(unreachable.list().length, MAX_DESTINATIONS)
+  t.strictSame(unreachable.add(toLost('more', 1)), ['s0'])
+  t.strictSame(unreachable.add(toLost('s1', 1)), [], 'an existing service is replaced')
+  const forgotten = unreachable.add(toLost('big', MAX_ADVERTISED_BYTES - 2))
   t.equal(forgotten.length, MAX_DESTINATIONS - 2)
   t.strictSame(
-    lost.list().map(({ name }) => name),
+    unreachable.list().map(({ name }) => name),
     ['more', 's1', 'big'],
   )
-  t.strictSame(lost.add(toLost('too-big', MAX_ADVERTISED_BYTES + 1)).at(-1), 'too-big')
-  t.strictSame(lost.list(), [])
+  t.strictSame(unreachable.add(toLost('too-big', MAX_ADVERTISED_BYTES + 1)).at(-1), 'too-big')
+  t.strictSame(unreachable.list(), [])
 })

@@ -162,8 +162,8 @@ t.test('reports an outage and the changes during it', async (t) => {
   t.equal((await list(registry)).length, 2)
   await first.stop()
   await waitUntil(() => reported.includes('out'))
-  const late = watch(registry)
-  await waitUntil(() => late.includes('out'))
+  const lateWatcher = watch(registry)
+  await waitUntil(() => lateWatcher.includes('out'))
   await t.rejects(Promise.resolve(registry.getService('greeter')), {
     message: /^the registry mx:\/\/127\.0\.0\.1:\d+ is unreachable: .*ECONNREFUSED/,
   })
@@ -175,7 +175,7 @@ t.test('reports an outage and the changes during it', async (t) => {
   await waitUntil(() => reported.includes('back'))
   t.same(reported, ['out', 'create billing 1', 'update greeter 2', 'delete users 0', 'back'])
   t.same(ofUsers, ['out', 'delete users 0', 'back'])
-  t.same(late, reported, 'watchers added during the outage are notified, too')
+  t.same(lateWatcher, reported, 'watchers added during the outage are notified, too')
   await fill(second.registry, [GREETER])
   await waitUntil(() => reported.length === 7)
   t.same(reported.slice(5), ['update greeter 1', 'delete billing 0'], 'later changes are reported')

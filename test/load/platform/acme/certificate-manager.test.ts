@@ -229,11 +229,11 @@ t.test('resumes a lease whose acquisition or release was not acknowledged', asyn
   t.equal(orders.length, 1, 'the same gateway resumes the lease')
   await cache.refresh()
   t.match(cache.orders.get('a.test'), { failures: 1, holdMs: 0, waitMs: 60_000, reason: 'no' })
-  const lost = breakStore(openStore(t))
+  const failingStore = breakStore(openStore(t))
   const other = await openGateway(t, {
-    store: lost.store,
+    store: failingStore.store,
     async issue(host) {
-      lost.breaks.answers = 1
+      failingStore.breaks.answers = 1
       return issueFor(host)
     },
   })

@@ -102,14 +102,14 @@ async function openPlatform(t: Test): Promise<{ registry: Registry; proxy: RpcPr
 
 /** An endpoint that returns its name, and the number of its calls. */
 function named(name: string) {
-  const seen = { calls: 0 }
+  const stats = { calls: 0 }
   const where = endpoint({
     handle() {
-      seen.calls++
+      stats.calls++
       return name
     },
   })
-  return { seen, where }
+  return { stats, where }
 }
 
 t.test('serves local and remote services by name at one address', async (t) => {
@@ -133,7 +133,7 @@ t.test('serves local and remote services by name at one address', async (t) => {
     })
     t.equal(await reply.json(), service)
   }
-  t.strictSame([own.seen.calls, other.seen.calls], [2, 2])
+  t.strictSame([own.stats.calls, other.stats.calls], [2, 2])
 })
 
 t.test('returns 400 for an HTTP request without a service name', async (t) => {
@@ -154,7 +154,7 @@ t.test('routes calls to another node without losses when a hosted service stops'
   await createService(t, { registry }).handle('A', { where: second.where }).start()
   const client = openClient(t, { address: proxy.address })
   const responses: Promise<unknown>[] = []
-  const stopped = waitUntil(() => first.seen.calls >= 20).then(() => leaving.stop())
+  const stopped = waitUntil(() => first.stats.calls >= 20).then(() => leaving.stop())
   let isStopped = false
   stopped.then(
     () => (isStopped = true),

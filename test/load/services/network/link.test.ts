@@ -163,9 +163,9 @@ t.test('an address without a network server is reported with the reason', async 
     message: /the WebSocket handshake failed with status 200/,
   })
   http.close()
-  const none = open(t, `127.0.0.1:${http.port}`)
-  await none.link.settled()
-  t.match(none.link.reason, { code: 502, message: /ECONNREFUSED/ })
+  const noNetwork = open(t, `127.0.0.1:${http.port}`)
+  await noNetwork.link.settled()
+  t.match(noNetwork.link.reason, { code: 502, message: /ECONNREFUSED/ })
 })
 
 t.test('a redundant link stays inactive until it is woken', async (t) => {

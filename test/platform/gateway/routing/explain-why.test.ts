@@ -79,6 +79,7 @@ t.test('explains responses of the gateway with a hint', (t) => {
       /^the route step rejected the request$/,
     ],
   ]
-  for (const [explanation, why] of cases) t.match(toWhy({ ...NO_DETAILS, ...explanation }), why)
+  for (const [explanation, expected] of cases)
+    t.match(toWhy({ ...NO_DETAILS, ...explanation }), expected)
   t.end()
 })

@@ -51,13 +51,13 @@ t.test(
 t.test('exchanges each refresh token once for its successor', async (t) => {
   const { tokens, account, refresh, inspectToken } = await open(t)
   let { refreshToken } = await tokens.begin(account, 60)
-  const seen = new Set([refreshToken])
+  const usedTokens = new Set([refreshToken])
   for (let i = 0; i < 3; i++) {
     const pair = await refresh(refreshToken)
     t.equal(await inspectToken(pair.accessToken), 'jane')
     refreshToken = pair.refreshToken
-    t.notOk(seen.has(refreshToken))
-    seen.add(refreshToken)
+    t.notOk(usedTokens.has(refreshToken))
+    usedTokens.add(refreshToken)
   }
 })
 
@@ -75,9 +75,9 @@ t.test('issues access tokens while the store is full', async (t) => {
   })
   const { refreshToken } = await tokens.begin(account, 60)
   isFull = true
-  const late = await tokens.begin(account, 60)
-  t.equal(await inspectToken(late.accessToken), 'jane')
-  await t.rejects(refresh(late.refreshToken), WRONG, 'the token could not be stored')
+  const unstored = await tokens.begin(account, 60)
+  t.equal(await inspectToken(unstored.accessToken), 'jane')
+  await t.rejects(refresh(unstored.refreshToken), WRONG, 'the token could not be stored')
   clock.ms += 11_000
   for (let i = 0; i < 2; i++) {
     const pair = await refresh(refreshToken)

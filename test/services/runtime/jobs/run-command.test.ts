@@ -11,15 +11,15 @@ import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
 
 const PATH = process.env['PATH']!
 
-function run(t: Test, line: string, more: Partial<CommandOptions> = {}) {
+function run(t: Test, line: string, overrides: Partial<CommandOptions> = {}) {
   const events: string[] = []
-  const cwd = more.cwd ?? makeTempFolder(t, 'run')
+  const cwd = overrides.cwd ?? makeTempFolder(t, 'run')
   const ended = runCommand(['/bin/sh', '-c', line], {
     cwd,
     env: { PATH, ONLY: 'this' },
     onOutput: (text) => events.push(text),
     signal: new AbortController().signal,
-    ...more,
+    ...overrides,
   })
   return { cwd, ended, output: () => events.join('') }
 }

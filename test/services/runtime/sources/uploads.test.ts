@@ -99,8 +99,8 @@ t.test('deletes unused uploads', async (t) => {
 
 t.test('ends an upload on timeout and leaves no files', async (t) => {
   const { folders, uploads } = open(t, { timeoutMs: 50 })
-  const late = { code: 408, message: 'the upload timed out after 50ms' }
-  await t.rejects(uploads.take(KEY, stall()), late)
+  const timeoutError = { code: 408, message: 'the upload timed out after 50ms' }
+  await t.rejects(uploads.take(KEY, stall()), timeoutError)
   t.same(readdirSync(folders.uploads), [])
 })
 

@@ -17,7 +17,7 @@ const RUNNING: WorkloadState = {
 function start(
   t: Test,
   events: readonly (WorkloadState | undefined)[],
-  more: Partial<DeploymentOptions> = {},
+  overrides: Partial<DeploymentOptions> = {},
 ) {
   const phases: string[] = []
   const deployment = startDeployment({
@@ -34,7 +34,7 @@ function start(
       await new Promise((resolve) => signal.addEventListener('abort', resolve))
     },
     onPhase: () => void phases.push(deployment.phase),
-    ...more,
+    ...overrides,
   })
   const read = async () => {
     const parts: string[] = []

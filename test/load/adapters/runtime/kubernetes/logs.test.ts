@@ -110,21 +110,21 @@ t.test('resumes a broken connection at the same position', async (t) => {
   const { api, runtime, copies } = await open(t)
   copies[0]!.write('one')
   copies[0]!.write('two')
-  const cut: (() => void)[] = []
+  const disconnects: (() => void)[] = []
   let requests = 0
   api.intercept = (url, request) => {
     if (!url.pathname.endsWith('/log')) return false
-    cut.push(() => request.socket.destroy())
+    disconnects.push(() => request.socket.destroy())
     return ++requests === 3
   }
   const texts = follow(t, runtime)
   await waitUntil(() => requests === 2 && texts.length === 2)
   copies[0]!.write('three')
   await waitUntil(() => texts.length === 3)
-  cut[1]!()
+  disconnects[1]!()
   await waitUntil(() => requests === 3)
   copies[0]!.write('four')
-  cut[2]!()
+  disconnects[2]!()
   await waitUntil(() => texts.length === 4)
   t.same(texts, ['one', 'two', 'three', 'four'])
 })

@@ -71,15 +71,15 @@ t.test('counts incomplete messages, and closes the largest beyond the budget', a
     Buffer.from([0x02, 0xfe, 0xea, 0x60, 0, 0, 0, 0]),
     Buffer.alloc(60_000),
   ])
-  const more = Buffer.from(frame).fill(0, 0, 1)
+  const nextFrame = Buffer.from(frame).fill(0, 0, 1)
   for (const client of clients) {
     client.send(HANDSHAKE)
     await client.waitUntil(({ text }) => text.includes('\r\n\r\n'))
   }
   const [small, large] = clients
-  small.send(Buffer.concat([frame, PING, more]))
+  small.send(Buffer.concat([frame, PING, nextFrame]))
   await waitUntil(() => bodyMemory.usedBytes === 2 * frame.length)
-  large.send(Buffer.concat([frame, more, more]))
+  large.send(Buffer.concat([frame, nextFrame, nextFrame]))
   await large.waitUntil(({ closed }) => closed)
   t.equal(bodyMemory.usedBytes, 2 * frame.length)
   small.send(Buffer.concat([END, ...new Array(100).fill(PING), HELLO]))

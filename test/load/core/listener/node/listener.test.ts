@@ -60,9 +60,9 @@ t.test('closes an idle client connection after client_keep_alive, by default 75 
   await client.send(request).replies(1)
   await client.ended()
   const { port } = await openListener(t, createNodeListener, handle)
-  const usual = new RawClient(port)
-  const [reply] = await usual.send(request).replies(1)
-  usual.destroy()
+  const withDefault = new RawClient(port)
+  const [reply] = await withDefault.send(request).replies(1)
+  withDefault.destroy()
   t.match(
     reply,
     /\r\nkeep-alive: timeout=75\r\n/i,

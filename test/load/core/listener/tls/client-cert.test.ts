@@ -148,22 +148,22 @@ t.test('a required client certificate must be issued by the configured authority
 
 t.test('client-cert-chain has the intermediate certificates without the root', async (t) => {
   const { port } = await open(t, false)
-  const shown = { cert: `${bob.cert}\n${middle.cert}`, key: bob.key }
+  const certificate = { cert: `${bob.cert}\n${middle.cert}`, key: bob.key }
   const expected = ['client-cert', toBinary(bob.cert), 'client-cert-chain', toBinary(middle.cert)]
-  t.same(await sendRequest(port, shown), expected)
-  t.same(await sendRequest2(port, shown), expected)
+  t.same(await sendRequest(port, certificate), expected)
+  t.same(await sendRequest2(port, certificate), expected)
 })
 
 t.test(
   'TLS sessions are not resumed, so every connection presents its certificate and chain',
   async (t) => {
     const { port } = await open(t, false)
-    const shown = { cert: `${bob.cert}\n${middle.cert}`, key: bob.key }
+    const certificate = { cert: `${bob.cert}\n${middle.cert}`, key: bob.key }
     for (const version of ['TLSv1.2', 'TLSv1.3'] as const)
       for (const protocol of ['http/1.1', 'h2']) {
-        const first = await requestWith(port, shown, version, [protocol])
+        const first = await requestWith(port, certificate, version, [protocol])
         t.ok(first.session, `${version} ${protocol}`)
-        const second = await requestWith(port, shown, version, [protocol], first.session)
+        const second = await requestWith(port, certificate, version, [protocol], first.session)
         t.equal(second.isReused, false, `${version} ${protocol}`)
         t.match(second.text, `"client-cert-chain","${toBinary(middle.cert)}"`)
       }

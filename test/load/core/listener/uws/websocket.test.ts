@@ -110,12 +110,12 @@ t.test('rejects a WebSocket beyond max_client_websockets with 503', async (t) =>
 
 t.test('a WebSocket whose handshake failed does not count', async (t) => {
   const backend = await openBackendServer(t, { verifyClient: () => false })
-  const nobody = await openBackendServer(t)
-  nobody.server.close()
+  const unusedBackend = await openBackendServer(t)
+  unusedBackend.server.close()
   const listener = { maxClientSockets: 1 }
   for (const [to, status] of [
     [backend, 401],
-    [nobody, 502],
+    [unusedBackend, 502],
   ] as const) {
     const { port } = await openWebGateway(t, createUwsListener, [to.port], { listener })
     for (let i = 0; i < 3; i++) t.equal((await rejectedWebSocket(port)).status, status)
@@ -124,8 +124,8 @@ t.test('a WebSocket whose handshake failed does not count', async (t) => {
 
 t.test('forwards messages without a length limit', async (t) => {
   const backend = await openBackendServer(t)
-  const none = Number.POSITIVE_INFINITY
-  const limit = { maxMessageBytes: none, listener: { maxMessageBytes: none } }
+  const unlimited = Number.POSITIVE_INFINITY
+  const limit = { maxMessageBytes: unlimited, listener: { maxMessageBytes: unlimited } }
   const { port } = await openWebGateway(t, createUwsListener, [backend.port], limit)
   const accepted = backend.accepted()
   const client = await connectWebSocket(t, port)

@@ -423,8 +423,8 @@ t.test('calls are balanced between several connections', async (t) => {
   const served = calls.length
   for (let i = 0; i < 300; i++) send(channel)
   await waitUntil(() => calls.length === served + 300)
-  const more = service.connections.map(({ pending }, i) => pending - before[i]!)
-  t.strictSame(more, [100, 100, 100])
+  const addedCalls = service.connections.map(({ pending }, i) => pending - before[i]!)
+  t.strictSame(addedCalls, [100, 100, 100])
   t.equal(service.sockets.length, 3)
 })
 
