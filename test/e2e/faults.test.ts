@@ -95,26 +95,26 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
           while (next < REQUESTS) {
             const id = next++
             const method = id % 5 === 0 ? 'POST' : 'GET'
-            const leaving = id % 17 === 0 ? new AbortController() : undefined
-            if (leaving !== undefined) setImmediate(() => leaving.abort())
+            const controller = id % 17 === 0 ? new AbortController() : undefined
+            if (controller !== undefined) setImmediate(() => controller.abort())
             try {
               const { statusCode, body } = await request(`${gateway.origin}/app/${id}`, {
                 method,
                 dispatcher: agent,
-                ...(leaving && { signal: leaving.signal }),
+                ...(controller && { signal: controller.signal }),
               })
               const text = await body.text()
               if (statusCode === 200) {
                 outcomes.answered++
-                const honest =
+                const isUnaltered =
                   text === `<${id}>` || (text.startsWith(`<${id}>x`) && text.length >= 300_000)
-                if (!honest) invalid.push(`${id}: ${text.slice(0, 50)}`)
+                if (!isUnaltered) invalid.push(`${id}: ${text.slice(0, 50)}`)
               } else {
                 outcomes.refused++
                 if (statusCode < 502 || statusCode > 504) invalid.push(`${id}: ${statusCode}`)
               }
             } catch {
-              if (leaving === undefined) outcomes.cut++
+              if (controller === undefined) outcomes.cut++
               else outcomes.left++
             }
           }

@@ -370,9 +370,9 @@ t.test(
 )
 
 t.test('mx kill deletes the account of the program and ends its processes', async (t) => {
-  const words = ['/bin/sleep', String(randomInt(1e6, 1e9))]
-  await program('Escape', { words })
-  await waitUntil(async () => isRunning(words))
+  const command = ['/bin/sleep', String(randomInt(1e6, 1e9))]
+  await program('Escape', { words: command })
+  await waitUntil(async () => isRunning(command))
   const auth = await sendRequest<{ id: string; secret: string }>('shop', 'Shop.Credentials')
   t.equal(auth.id, 'shop@latest')
   const anonymousClient = openClient(t, { proxy: server.proxy, retries: 0 })
@@ -380,7 +380,7 @@ t.test('mx kill deletes the account of the program and ends its processes', asyn
     anonymousClient.call<{ token: Record<string, string> }>('auth', 'Auth.Token', request)
   const { token } = await logIn(auth)
   await mx('kill', 'shop')
-  t.equal(isRunning(words), false, 'even in its own session, without the environment')
+  t.equal(isRunning(command), false, 'even in its own session, without the environment')
   const { accounts } = await sendRequest<{ accounts: { id: string }[] }>('auth', 'Accounts.List')
   t.same(accounts.map(({ id }) => id).sort(), ['admin', 'local', 'pay@latest'])
   await t.rejects(logIn(auth), { code: 400 })

@@ -115,8 +115,8 @@ t.test('a test exchange simulates streams, slow readers and aborted clients', as
 t.test(
   'the address of a closed connection is known only if it was read before the close',
   async (t) => {
-    const ignorant = await runPlugin({ name: 'a' }, { remoteAddress: '192.0.2.7' })
-    t.equal(ignorant.x.remoteAddress, '')
+    const withoutAddress = await runPlugin({ name: 'a' }, { remoteAddress: '192.0.2.7' })
+    t.equal(withoutAddress.x.remoteAddress, '')
     const request = await runPlugin(
       { name: 'a', onRequest: (x) => void x.remoteAddress },
       { remoteAddress: '192.0.2.7' },

@@ -86,11 +86,11 @@ t.test(
     }
     const member = await openAs('jane')
     const crossNamespace = await openAs('joe', 'acme')
-    const stranger = openClient(t, { proxy, retries: 0 })
+    const anonymous = openClient(t, { proxy, retries: 0 })
     for (const [caller, name, request = {}] of ENDPOINTS) {
       const isOpen = caller === 'anybody'
       t.equal(
-        await sendRequest(stranger, name, request),
+        await sendRequest(anonymous, name, request),
         isOpen ? 'served' : '401 An account is required',
         name,
       )

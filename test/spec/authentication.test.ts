@@ -27,7 +27,7 @@ async function waitFor(code: number, call: () => ReturnType<AuthEndpoint>): Prom
     const received = (await call()).code
     const tookMs = performance.now() - startedMs
     if (received === code) return tookMs
-    if (tookMs > WAIT_MS) throw new Error(`still ${received}, wanted ${code}`)
+    if (tookMs > WAIT_MS) throw new Error(`still ${received}, expected ${code}`)
   }
 }
 

@@ -111,10 +111,10 @@ for (const [name, create] of Object.entries(ADAPTERS)) {
           body: JSON.stringify(body),
         })
       ).json()
-    const leaving = new AbortController()
+    const controller = new AbortController()
     const stream = await fetch(`${origin}/subscribe?topic=orders`, {
       headers: { 'mx-namespace': 'acme', accept: 'text/event-stream' },
-      signal: leaving.signal,
+      signal: controller.signal,
     })
     t.equal(stream.status, 200)
     t.equal(subscribers(), 1)
@@ -134,7 +134,7 @@ for (const [name, create] of Object.entries(ADAPTERS)) {
       Detail: 'Missing message',
       Status: 'Bad Request',
     })
-    leaving.abort()
+    controller.abort()
     await waitUntil(() => subscribers() === 0)
     t.equal(broker.dropped, 0)
   })

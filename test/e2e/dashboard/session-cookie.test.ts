@@ -233,7 +233,7 @@ interface Attempts {
   readonly inline: string
   readonly foreign: string
   /** Whether any script ran. */
-  readonly hacked: boolean
+  readonly scriptRan: boolean
   /** Violated directives. */
   readonly violations: readonly string[]
   /** Everything in browser storage that scripts can read. */
@@ -314,7 +314,7 @@ t.test(
     const retained = [document.cookie, ...Object.values(localStorage), ...Object.values(sessionStorage)]
     return { inline, handler, link, foreign, violations, retained: retained.join(), hacked: 'hacked' in window }
   })()`)) as Attempts
-    t.equal(visible.hacked, false)
+    t.equal(visible.scriptRan, false)
     t.equal(visible.inline, 'TypeError', 'text is not parsed as HTML')
     t.equal(visible.foreign, 'TypeError')
     t.match(visible.violations, ['require-trusted-types-for'])

@@ -751,7 +751,7 @@ t.test('sticky balancing binds a client to the node that responded', async (t) =
 t.test('responds to random requests with client errors only', async (t) => {
   for (const listener of Object.values(LISTENERS)) {
     const { gateway } = await openGreeterGateway(t, { listener })
-    const odd = fc.constantFrom(
+    const unusualText = fc.constantFrom(
       ...'[]{}.=&%+"\'\\:,;-_~*!()@/?',
       ...[
         '%5b',
@@ -769,7 +769,7 @@ t.test('responds to random requests with client errors only', async (t) => {
         '""',
       ],
     )
-    const query = fc.array(odd, { maxLength: 12 }).map((parts) => parts.join(''))
+    const query = fc.array(unusualText, { maxLength: 12 }).map((parts) => parts.join(''))
     const body = fc.oneof(
       query,
       fc.json(),

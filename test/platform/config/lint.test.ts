@@ -9,7 +9,7 @@ import { setVariables } from '../../fixtures/otlp-collector.ts'
 
 /** Sets the handler unless `args` contain it. */
 function find(...args: string[]): readonly string[] {
-  const isSet = args.some((word) => word.startsWith('--handler='))
+  const isSet = args.some((arg) => arg.startsWith('--handler='))
   return findWarnings(isSet ? args : ['--handler=meta', ...args])
 }
 

@@ -24,11 +24,11 @@ function openChannel(t: Test): { receive: (message: unknown) => void; sent: unkn
   const sent: unknown[] = []
   const before = { send: process.send, connected: process.connected }
   Object.assign(process, { send: (message: unknown) => sent.push(message), connected: true })
-  const known = process.listeners('message')
+  const listeners = process.listeners('message')
   t.teardown(() => {
     Object.assign(process, before)
     for (const listener of process.listeners('message'))
-      if (!known.includes(listener)) process.off('message', listener)
+      if (!listeners.includes(listener)) process.off('message', listener)
   })
   return { receive: (message) => process.emit('message', message, undefined), sent }
 }
@@ -79,9 +79,11 @@ t.test('a final result ends the query without waiting for the other workers', as
   const { query } = createIpcClient()
   const silent = createWorker(1, () => 'ready')
   const lackingWorker = createWorker(2, ({ id }) => ({ answers: id, value: ['lacks'] }))
-  const yes = createWorker(3, ({ id }) => ({ answers: id, value: [] }))
+  const readyWorker = createWorker(3, ({ id }) => ({ answers: id, value: [] }))
   const isFinal = (problems: readonly string[]): boolean => problems.length === 0
-  const queries = query<readonly string[]>([silent, lackingWorker, yes], 'problems', { isFinal })
+  const queries = query<readonly string[]>([silent, lackingWorker, readyWorker], 'problems', {
+    isFinal,
+  })
   t.same(
     [...(await queries)],
     [

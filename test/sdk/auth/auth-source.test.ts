@@ -108,8 +108,8 @@ t.test(
     await service.start()
     // Directly at the port of the service, without gateway and proxy.
     const { address } = service
-    const stranger = openClient(t, { address, retries: 0 })
-    t.equal(await stranger.call('orders', 'Orders.Who'), 'nobody')
+    const anonymous = openClient(t, { address, retries: 0 })
+    t.equal(await anonymous.call('orders', 'Orders.Who'), 'nobody')
     const known = openClient(t, { address, token: server.token, retries: 0 })
     t.equal(await known.call('orders', 'Orders.Who'), 'admin')
     const invalid = openClient(t, { address, token: 'a.b.c', retries: 0 })
@@ -121,7 +121,7 @@ t.test(
     await t.rejects(stream.next(), { code: 401 })
     t.ok(performance.now() - startMs < 1000)
     await waitUntil(async () =>
-      stranger.call('orders', 'Orders.Who').then(
+      anonymous.call('orders', 'Orders.Who').then(
         () => false,
         ({ code }) => code === 401,
       ),
@@ -150,9 +150,9 @@ t.test(
       }),
     })
     await service.start()
-    const stranger = { authorization: '' }
-    t.equal((await server.get('/orders/itself', stranger)).status, 200)
-    t.match(await server.get('/orders/passedOn', stranger), {
+    const anonymous = { authorization: '' }
+    t.equal((await server.get('/orders/itself', anonymous)).status, 200)
+    t.match(await server.get('/orders/passedOn', anonymous), {
       status: 401,
       body: { Id: 'store.Store.Write', Detail: 'An account is required' },
     })

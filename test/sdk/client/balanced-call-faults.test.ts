@@ -63,7 +63,7 @@ t.test('a call is rejected if sending it fails after its lookup', async (t) => {
   const traces = new Traces()
   traces.tracer = {
     start() {
-      throw new Error('no span today')
+      throw new Error('span failed')
     },
   } as unknown as Tracer
   const registry = toRegistry(async () => {
@@ -71,7 +71,7 @@ t.test('a call is rejected if sending it fails after its lookup', async (t) => {
     return [makeService('greeter', [toNode(port)])]
   })
   const client = openClient(t, { registry, traces })
-  await t.rejects(client.call('greeter', 'A.B'), { message: 'no span today' })
+  await t.rejects(client.call('greeter', 'A.B'), { message: 'span failed' })
   await tick()
   t.strictSame(unhandled, [])
 })

@@ -123,7 +123,7 @@ t.test(
         idempotent: false,
         handle() {
           served++
-          throw new Error('half done')
+          throw new Error('handler failed')
         },
       }),
       slow: endpoint({

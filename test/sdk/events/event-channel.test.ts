@@ -119,9 +119,9 @@ t.test('without an events service, consuming fails with 404', async (t) => {
 
 t.test('exiting the loop or aborting ends a channel in any state', async (t) => {
   const { events, lose } = await open(t)
-  const remaining = events.consume('a')
-  const nextEvent = remaining.next()
-  await remaining.return!()
+  const waiting = events.consume('a')
+  const nextEvent = waiting.next()
+  await waiting.return!()
   t.same(await nextEvent, { done: true, value: undefined })
   const { signal, abort } = new (class extends AbortController {
     override abort = super.abort.bind(this)

@@ -4,13 +4,13 @@ import { addDetails } from '../../../sdk/log/log-details.ts'
 /** A log that records its lines. */
 function open(context?: Record<string, unknown>) {
   const lines: [level: string, details: object, message: string][] = []
-  const note = (level: string) => (details: object, message: string) =>
+  const record = (level: string) => (details: object, message: string) =>
     void lines.push([level, details, message])
   const log = {
-    debug: note('debug'),
-    info: note('info'),
-    warn: note('warn'),
-    error: note('error'),
+    debug: record('debug'),
+    info: record('info'),
+    warn: record('warn'),
+    error: record('error'),
   }
   return { log: addDetails(log, context), lines }
 }

@@ -341,7 +341,7 @@ t.test('deadline and signal reach the handler', async (t) => {
         received.push(Math.abs(ctx.deadlineMs - Date.now() - 5000) < 1000)
         await new Promise((resolve) => ctx.signal.addEventListener('abort', resolve))
         received.push((ctx.signal.reason as Error).name)
-        throw new Error('too late for anybody')
+        throw new Error('after the deadline')
       },
     }),
     late: endpoint({

@@ -4,7 +4,7 @@ import { HeaderList } from '../../../core/http/headers.ts'
 import type { SocketReceiver } from '../../../core/listener/websocket/session.ts'
 import { createTestExchange, runPlugin } from '../../../sdk/testing.ts'
 
-function keep(events: string[]): SocketReceiver {
+function record(events: string[]): SocketReceiver {
   return {
     onMessage: (data, binary) => events.push(`${binary ? 'bytes' : 'text'} ${Buffer.from(data)}`),
     onDrain: () => events.push('drain'),
@@ -17,7 +17,7 @@ const chat = { upgrade: true, headers: { 'sec-websocket-protocol': 'a, chat.v1' 
 t.test('a test exchange simulates a WebSocket client', async (t) => {
   const x = createTestExchange(chat)
   const events: string[] = []
-  const socket = x.accept(keep(events), {
+  const socket = x.accept(record(events), {
     protocol: 'chat.v1',
     headers: new HeaderList(['a', 'b']),
   })!
@@ -40,7 +40,7 @@ t.test('a test exchange simulates a WebSocket client', async (t) => {
 t.test('a simulated client can be slow, paused, or disconnect abruptly', async (t) => {
   const x = createTestExchange({ upgrade: true })
   const events: string[] = []
-  const socket = x.accept(keep(events), { protocol: 'chat.v1' })!
+  const socket = x.accept(record(events), { protocol: 'chat.v1' })!
   t.equal(socket.protocol, '', 'the client did not offer this protocol')
   socket.bufferedBytes = 2 * 1024 * 1024
   t.notOk(socket.send('waits', false))
@@ -67,7 +67,7 @@ t.test('the test can read the outcome of a WebSocket', async (t) => {
   ] as const satisfies [(x: ReturnType<typeof createTestExchange>) => void, object][]) {
     const x = createTestExchange({ upgrade: true })
     const events: string[] = []
-    x.accept(keep(events))
+    x.accept(record(events))
     end(x)
     await x.done
     t.same(x.socket?.ended, expected)
@@ -77,7 +77,7 @@ t.test('the test can read the outcome of a WebSocket', async (t) => {
 
 t.test('a plugin can accept a WebSocket, and a later rejection takes precedence', async (t) => {
   const events: string[] = []
-  const accept = { name: 'a', onRequest: (x: Exchange) => void x.accept(keep(events)) }
+  const accept = { name: 'a', onRequest: (x: Exchange) => void x.accept(record(events)) }
   const plain = await runPlugin(accept)
   t.equal(plain.status, 426)
   const hook = {
@@ -99,5 +99,5 @@ t.test('a plugin can accept a WebSocket, and a later rejection takes precedence'
   t.same(events, [])
   const x = createTestExchange({ upgrade: true })
   x.reply(401)
-  t.equal(x.accept(keep(events)), undefined)
+  t.equal(x.accept(record(events)), undefined)
 })

@@ -28,7 +28,7 @@ function open(
         return async () => {
           subscribed--
           await stop()
-          throw new Error('never awaited')
+          throw new Error('unused stream')
         }
       },
       ...adapter,

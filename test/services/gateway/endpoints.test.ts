@@ -62,7 +62,7 @@ t.test('Api.Routes lists routes in pages, with routes of configured services', a
   const { body } = await get('/api/routes')
   t.match(body, { handler: 'meta', resolver: 'endpoint', namespace: '', left_out: [] })
   const find = (service: string, path: string) =>
-    body.routes.find((each: typeof body) => each.service === service && each.path === path)
+    body.routes.find((route: typeof body) => route.service === service && route.path === path)
   t.match(find('registry', '/registry/listServices'), {
     ...{ endpoint: 'Registry.ListServices', handler: 'rpc', declared: false },
   })

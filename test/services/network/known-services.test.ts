@@ -15,7 +15,13 @@ function open(t: Test, store: Pick<Store, 'read' | 'commit' | 'maxValueBytes'>) 
   const registry = createMemoryRegistry()
   const network = createNetwork({ id: 'a', registry })
   const { log, lines } = createQuietLog('network')
-  const known = createKnownServices({ store, key: 'a', source: network.routes, log, saveMs: 1 })
+  const knownServices = createKnownServices({
+    store,
+    key: 'a',
+    source: network.routes,
+    log,
+    saveMs: 1,
+  })
   t.teardown(() => {
     network.close()
     registry.close?.()
@@ -30,7 +36,7 @@ function open(t: Test, store: Pick<Store, 'read' | 'commit' | 'maxValueBytes'>) 
     }
   }
   const list = async () => (await network.registry.listServices()).map(({ name }) => name)
-  return { network, known, addServices, list, lines }
+  return { network, known: knownServices, addServices, list, lines }
 }
 
 function openStore(t: Test, maxValueBytes = 1024 * 1024): Store {
@@ -80,21 +86,25 @@ t.test('saves as many services as fit into a value of the store', async (t) => {
 
 t.test('a failing store is logged once for reading and once for writing', async (t) => {
   const fail = async (): Promise<never> => {
-    throw new Error('no store')
+    throw new Error('store unavailable')
   }
-  const { known, addServices, lines } = open(t, { read: fail, commit: fail, maxValueBytes: 1000 })
-  await known.open()
+  const {
+    known: knownServices,
+    addServices,
+    lines,
+  } = open(t, { read: fail, commit: fail, maxValueBytes: 1000 })
+  await knownServices.open()
   addServices('greeter')
   await eventually(async () => lines.length === 2)
-  await known.close()
+  await knownServices.close()
   t.match(lines, [/cannot restore known services/, /cannot save known services/])
 })
 
 t.test('a server without known services writes nothing', async (t) => {
   const store = openStore(t)
-  const { known } = open(t, store)
-  await known.open()
-  await known.close()
+  const { known: knownServices } = open(t, store)
+  await knownServices.open()
+  await knownServices.close()
   t.equal(await store.read(TABLE, 'a'), undefined)
 })
 
@@ -130,11 +140,11 @@ t.test('a malformed record is logged and ignored', async (t) => {
   const store = openStore(t)
   const services = [{ name: 'greeter', versions: ['latest'], owners: [], ageMs: 0 }]
   await store.commit([{ table: TABLE, key: 'a', value: encodeRecord({ services }) }])
-  const { known, list, lines } = open(t, store)
-  await known.open()
+  const { known: knownServices, list, lines } = open(t, store)
+  await knownServices.open()
   t.strictSame(await list(), [])
   t.match(lines, [/cannot restore known services/])
-  await known.close()
+  await knownServices.close()
 })
 
 const TABLE = { database: 'mx', table: 'network' }

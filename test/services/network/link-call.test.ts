@@ -109,15 +109,15 @@ t.test(
   'an exception in the receiver ends the link with 502, and a closed link reports nothing',
   (t) => {
     const { events, receive } = open(() => {
-      throw new TypeError('not now')
+      throw new TypeError('invalid state')
     })
     receive('{"type":"pong","n":1}')
-    t.strictSame(events, ['502 malformed message: not now'])
-    const remaining = open()
-    remaining.call.leave()
-    remaining.receive('{"type":"pong","n":1}')
-    remaining.call.onEnd()
-    t.strictSame(remaining.events, [])
+    t.strictSame(events, ['502 malformed message: invalid state'])
+    const openLink = open()
+    openLink.call.leave()
+    openLink.receive('{"type":"pong","n":1}')
+    openLink.call.onEnd()
+    t.strictSame(openLink.events, [])
     t.end()
   },
 )

@@ -88,7 +88,7 @@ t.test('reports each change with its account', async (t) => {
   const runtime = await openPlatformRuntime(t, {
     events: async (event) => {
       events.push(event)
-      throw new Error('no room')
+      throw new Error('disk full')
     },
   })
   await runtime.create('shop', toPlain('one'))
@@ -100,5 +100,5 @@ t.test('reports each change with its account', async (t) => {
     { action: 'service.updated' },
     { action: 'service.deleted' },
   ])
-  t.match(runtime.lines.join(''), /"reason":"no room".*cannot store runtime event/)
+  t.match(runtime.lines.join(''), /"reason":"disk full".*cannot store runtime event/)
 })

@@ -90,9 +90,10 @@ t.test('restarts an interrupted build on the next start', async (t) => {
   await firstServer.create('shop', toPlain('one'))
   await firstServer.settled('shop')
   const gate = join(sharedState.folder, 'gate')
-  const slow = { ...toPlain('two'), 'mx.yaml': toSlow(gate) }
+  const slow = { ...toPlain('two'), 'mx.yaml': makeSlowProject(gate) }
   await firstServer.update('shop', slow)
-  for await (const { metadata } of firstServer.follow('shop')) if (metadata['update'] === 'building') break
+  for await (const { metadata } of firstServer.follow('shop'))
+    if (metadata['update'] === 'building') break
   await firstServer.close()
   t.same(firstServer.registrar.addresses.get('shop'), [])
 
@@ -113,12 +114,12 @@ t.test('cancels an update that is superseded or whose service is deleted', async
     for await (const { metadata } of runtime.follow('shop'))
       if (metadata['status'] === 'building' || metadata['update'] === 'building') return
   }
-  await runtime.create('shop', { ...toPlain('one'), 'mx.yaml': toSlow(gate) })
+  await runtime.create('shop', { ...toPlain('one'), 'mx.yaml': makeSlowProject(gate) })
   await building()
   await runtime.update('shop', toPlain('two'))
   t.match(await runtime.settled('shop'), { status: 4 })
   t.equal(await runtime.registrar.call('shop'), 'two')
-  await runtime.update('shop', { ...toPlain('three'), 'mx.yaml': toSlow(gate) })
+  await runtime.update('shop', { ...toPlain('three'), 'mx.yaml': makeSlowProject(gate) })
   await building()
   await runtime.call('Delete', 'shop')
   t.same(await runtime.read(), [])
@@ -131,7 +132,11 @@ t.test('reports secrets of another key as an error until an update replaces them
   await firstServer.create('shop', toPlain('one'), { secrets: { TOKEN: 'a' } })
   await firstServer.settled('shop')
   await firstServer.close()
-  const secondServer = await openPlatformRuntime(t, {}, { ...sharedState, sealer: makeRuntimeState(t).sealer })
+  const secondServer = await openPlatformRuntime(
+    t,
+    {},
+    { ...sharedState, sealer: makeRuntimeState(t).sealer },
+  )
   for await (const { metadata } of secondServer.follow('shop'))
     if (metadata['error'] !== undefined) {
       t.match(metadata, { status: 'starting', error: /the secrets cannot be decrypted/ })
@@ -155,6 +160,6 @@ t.test('adopts objects of another server id if no other server uses the store', 
 })
 
 /** A project whose build waits for a file. */
-function toSlow(gate: string): string {
+function makeSlowProject(gate: string): string {
   return `build: while [ ! -e ${gate} ]; do sleep 0.05; done\ncommand: node main.cjs\nprotocol: http\n`
 }

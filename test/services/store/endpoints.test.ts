@@ -287,10 +287,10 @@ t.test('a cancelled call and a call past its deadline stop reading the store', a
   }
   const { client } = await openPlatformStore(t, { adapter: { ...memory, scan } })
   const request = { options: { suffix: 'none' } }
-  const leaving = new AbortController()
+  const controller = new AbortController()
   const calls = [
     () => client.call('store', 'Store.Read', request, { timeoutMs: 20 }),
-    () => client.call('store', 'Store.Read', request, { signal: leaving.signal }),
+    () => client.call('store', 'Store.Read', request, { signal: controller.signal }),
     () => client.stream('store', 'Store.List', request, { timeoutMs: 20 }).next(),
   ]
   for (const call of calls) {
@@ -301,7 +301,7 @@ t.test('a cancelled call and a call past its deadline stop reading the store', a
     })
     // On a busy machine the deadline may pass before the first read.
     await waitUntil(() => scans > 0 || hasEnded)
-    if (call === calls[1]) leaving.abort()
+    if (call === calls[1]) controller.abort()
     await failed
     let before = 0
     while (before !== scans) {

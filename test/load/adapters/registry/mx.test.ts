@@ -77,12 +77,12 @@ async function openRelay(t: Test) {
     })
   }
   const server = createServer((socket) => {
-    const far = target === undefined ? undefined : connect(target, '127.0.0.1')
-    addSocket(socket, () => far)
-    if (far === undefined) socket.destroy()
+    const upstream = target === undefined ? undefined : connect(target, '127.0.0.1')
+    addSocket(socket, () => upstream)
+    if (upstream === undefined) socket.destroy()
     else {
-      addSocket(far, () => socket)
-      socket.pipe(far).pipe(socket)
+      addSocket(upstream, () => socket)
+      socket.pipe(upstream).pipe(socket)
     }
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -91,14 +91,14 @@ async function openRelay(t: Test) {
     for (const socket of sockets) socket.destroy()
   }
   /** Stalls the open connections without closing them. */
-  const fallSilent = (): void => {
+  const stall = (): void => {
     for (const socket of sockets) socket.unpipe()
   }
   t.teardown(() => {
     server.close()
     relayTo(undefined)
   })
-  return { port: (server.address() as AddressInfo).port, relayTo, fallSilent }
+  return { port: (server.address() as AddressInfo).port, relayTo, fallSilent: stall }
 }
 
 testRegistry(t, async () => {

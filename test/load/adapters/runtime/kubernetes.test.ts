@@ -371,11 +371,11 @@ t.test('needs exactly the permissions of the documented role', async (t) => {
   const granted = (role.rules as Rule[]).flatMap(({ apiGroups: [group], resources, verbs }) =>
     resources.flatMap((resource) => verbs.map((verb) => `${verb} ${group}/${resource}`)),
   )
-  const needed = new Set(
+  const required = new Set(
     api.access.map(({ verb, group, resource }) => `${verb} ${group}/${resource}`),
   )
   // A patch that creates an object requires `create`, and its response requires `get`.
-  for (const one of [...needed])
-    if (one.startsWith('patch ')) needed.add(one.replace('patch', 'create'))
-  t.strictSame(granted.toSorted(), [...needed].toSorted())
+  for (const one of [...required])
+    if (one.startsWith('patch ')) required.add(one.replace('patch', 'create'))
+  t.strictSame(granted.toSorted(), [...required].toSorted())
 })

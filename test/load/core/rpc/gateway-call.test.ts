@@ -464,14 +464,14 @@ t.test(
           new Pool({ ...address, timeouts, keepAliveMs: 1000, maxConnections: 1, maxWaiting: 0 }),
       },
     })
-    const leaving = new AbortController()
-    const first = fetch(`${gateway.origin}/greeter/wait`, { signal: leaving.signal })
+    const controller = new AbortController()
+    const first = fetch(`${gateway.origin}/greeter/wait`, { signal: controller.signal })
     await waitUntil(() => service.calls.length === 1)
     const { status, headers, json } = await send(`${gateway.origin}/greeter/nothing`)
     t.equal(status, 503)
     t.equal(headers.get('retry-after'), '1')
     t.match(json, { Code: 503 })
-    leaving.abort()
+    controller.abort()
     await t.rejects(first)
     t.same(gateway.ejected, [], 'a busy node is not ejected')
   },

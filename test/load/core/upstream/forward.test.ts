@@ -107,10 +107,10 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       const backend = await openRawBackend(t, answering(...replies))
       const { port } = await openGateway(t, { app: [backend.port] }, { listener })
       const client = new RawClient(port)
-      const requestRaw = async (method: string, end: RegExp) => {
+      const requestRaw = async (method: string, pattern: RegExp) => {
         const from = client.text.length
         client.send(`${method} /app HTTP/1.1\r\nHost: a.test\r\n\r\n`)
-        await client.waitUntil(() => end.test(client.text.slice(from)))
+        await client.waitUntil(() => pattern.test(client.text.slice(from)))
         return client.text.slice(from)
       }
       t.match(await requestRaw('GET', /\r\n\r\n/), /^HTTP\/1\.1 204 /)
@@ -297,7 +297,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
     )
 
     t.test('plugins and backends cannot inject headers', async (t) => {
-      const faulty =
+      const faultyPlugin =
         (hook: string) => (x: { query: string; headers: never; replyHeaders: never }) => {
           const [position, field, value] = decodeURIComponent(x.query).split('=')
           const list = (hook === 'onRequest' ? x.headers : x.replyHeaders) as {
@@ -305,7 +305,11 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
           }
           if (position === hook) list.set(field!, value!)
         }
-      const plugin = { name: 'injects', onRequest: faulty('onRequest'), onReply: faulty('onReply') }
+      const plugin = {
+        name: 'injects',
+        onRequest: faultyPlugin('onRequest'),
+        onReply: faultyPlugin('onReply'),
+      }
       const backend = await openRawBackend(t, answering(OK))
       const { origin } = await openGateway(
         t,

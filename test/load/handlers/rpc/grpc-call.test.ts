@@ -142,12 +142,12 @@ t.test('gRPC: supports all kinds of calls, and errors', async (t) => {
       const broken = await collect(client.stream('List', 'bad'))
       t.strictSame(broken.messages.length, 3)
       t.strictSame([broken.status.code, broken.status.details], [STATUS.ALREADY_EXISTS, 'no more'])
-      const gathered = new Promise<Greeting | undefined>((resolve) => {
+      const result = new Promise<Greeting | undefined>((resolve) => {
         const call = client.upload('Gather', (_error, reply) => resolve(reply))
         for (const length of [1, 3_000_000, 0]) call.write({ name: 'x'.repeat(length) })
         call.end()
       })
-      t.strictSame(await gathered, { message: '1,3000000,0' })
+      t.strictSame(await result, { message: '1,3000000,0' })
       const talkStream = client.stream('Talk')
       for (const name of ['Ann', 'Bob']) {
         talkStream.write({ name })
@@ -167,9 +167,9 @@ t.test('gRPC: supports all kinds of calls, and errors', async (t) => {
       }
       const unknown = await client.call('None', 'a')
       t.equal(unknown.status.code, STATUS.NOT_FOUND, unknown.status.details)
-      const unfit = await client.call('Hello', 'a')
-      t.equal(unfit.status.code, STATUS.INVALID_ARGUMENT, 'an endpoint without protobuf')
-      t.match(unfit.status.details, /Greeter\.Hello accepts application\/json/)
+      const withoutProtobuf = await client.call('Hello', 'a')
+      t.equal(withoutProtobuf.status.code, STATUS.INVALID_ARGUMENT, 'an endpoint without protobuf')
+      t.match(withoutProtobuf.status.details, /Greeter\.Hello accepts application\/json/)
     })
   }
 })

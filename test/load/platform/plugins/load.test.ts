@@ -126,10 +126,10 @@ t.test('reports an invalid file with a one-line message', async (t) => {
 interface Unused { readonly place: string }
 export default definePlugin({
   name: 'mine',
-  description: 'Finds no place.',
+  description: 'Throws in create.',
   options: Type.Object({}),
   create() {
-    throw new Error('no such place')
+    throw new Error('file not found')
   },
 })`,
       'factory.ts': `export default () => { throw new Error('needs a key') }`,
@@ -157,7 +157,7 @@ export default definePlugin({
     ['./typo.ts', /unknown hook onReqest, did you mean onRequest\?$/],
     ['./throws.ts', /throws\.ts: failed while loading: no database \(.*throws\.ts:\d+:\d+\)$/],
     ['./factory.ts', /factory\.ts: needs a key \(\/\S*factory\.ts:1:\d+\)$/],
-    ['./create.ts', /^plugin "mine": no such place \(\/\S*create\.ts:8:\d+\)$/],
+    ['./create.ts', /^plugin "mine": file not found \(\/\S*create\.ts:8:\d+\)$/],
     ['./object.ts', /object\.ts: unexpected options mark;/, { mark: 1 }],
     ['./import.ts', /import\.ts:1:8: Could not resolve "\.\/gone\.ts"$/],
     ['./package.ts', /package\.ts: failed while loading: Cannot find module 'gone-package'/],
@@ -185,7 +185,7 @@ t.test('a rejected edit does not change the source lines of the running plugin',
   const running = await loadPlugin('./edited.ts', {}, env)
   const fault = async () => ((await runPlugin(running)).thrown as Error).stack
   t.match(await fault(), /edited\.ts:6:11/)
-  const edit = `${'// a line more\n'.repeat(20)}export default () => {\n  throw new Error('refused')\n}\n`
+  const edit = `${'// a line more\n'.repeat(20)}export default () => {\n  throw new Error('failed')\n}\n`
   writeFileSync(join(folder, 'edited.ts'), edit)
   await t.rejects(loadPlugin('./edited.ts', {}, env), /refused/)
   t.match(await fault(), /edited\.ts:6:11/)

@@ -149,12 +149,14 @@ t.test('routes calls to another node without losses when a hosted service stops'
   const { registry, proxy } = await openPlatform(t)
   const first = named('first')
   const second = named('second')
-  const leaving = createService(t, { registry, host: proxy }).handle('A', { where: first.where })
-  await leaving.start()
+  const stoppingService = createService(t, { registry, host: proxy }).handle('A', {
+    where: first.where,
+  })
+  await stoppingService.start()
   await createService(t, { registry }).handle('A', { where: second.where }).start()
   const client = openClient(t, { address: proxy.address })
   const responses: Promise<unknown>[] = []
-  const stopped = waitUntil(() => first.stats.calls >= 20).then(() => leaving.stop())
+  const stopped = waitUntil(() => first.stats.calls >= 20).then(() => stoppingService.stop())
   let isStopped = false
   stopped.then(
     () => (isStopped = true),

@@ -220,12 +220,12 @@ t.test('closes its port if the registration fails', async (t) => {
   const rejecting: Registry = {
     ...openRegistry(t),
     register() {
-      throw new TypeError('not you')
+      throw new TypeError('registration rejected')
     },
   }
   const address = `127.0.0.1:${port}`
   await t.rejects(createService(t, { registry: rejecting, address }).start(), {
-    message: 'cannot register greeter (memory): not you',
+    message: 'cannot register greeter (memory): registration rejected',
   })
   t.equal(await createService(t, { address }).start(), address)
 })

@@ -97,13 +97,13 @@ t.test('routes that the owner rejects end the link', async (t) => {
   const peer = await openPeer(t, followProtocol)
   const { link, ends } = open(t, peer.address, {
     onUpdate() {
-      throw new TypeError('too much')
+      throw new TypeError('limit exceeded')
     },
   })
   await link.settled()
   peer.links[0]!.send({ type: 'routes', routes: [] })
   await waitUntil(() => ends.length > 0)
-  t.equal(ends[0]!.reason.message, 'malformed message: too much')
+  t.equal(ends[0]!.reason.message, 'malformed message: limit exceeded')
   await waitUntil(() => peer.links[0]!.isCancelled)
 })
 

@@ -281,10 +281,10 @@ for (const transport of ['over sockets', 'in process'] as const) {
       await waitUntil(() => stopped)
       async function* failing() {
         yield { n: 1 }
-        throw new Error('no more')
+        throw new Error('source failed')
       }
       await t.rejects(client.stream('greeter', 'Streams.Up', failing()).reply(), {
-        message: 'no more',
+        message: 'source failed',
       })
     },
   )
@@ -315,10 +315,10 @@ for (const transport of ['over sockets', 'in process'] as const) {
     const invalid = client.stream('greeter', 'Streams.Down', { to: 'x' })
     await t.rejects(invalid.begun(), { code: 400, message: /request\.to/ })
     await t.rejects(invalid.begun(), { code: 400, message: /request\.to/ })
-    const remaining = client.stream('greeter', 'Streams.Slow')
-    const leaving = t.rejects(remaining.begun(), { name: 'AbortError' })
-    remaining.cancel()
-    await leaving
+    const pending = client.stream('greeter', 'Streams.Slow')
+    const rejection = t.rejects(pending.begun(), { name: 'AbortError' })
+    pending.cancel()
+    await rejection
     await service.stop()
     await t.rejects(client.stream('greeter', 'Streams.Down', { to: 1 }).begun(), {
       message: /greeter/,

@@ -192,8 +192,8 @@ t.test('streams complete rules to services and administrators after each change'
   await t.rejects(watch('Rules.Watch').next(), MEMBERS)
   await t.rejects(watch('Rules.Watch', {}, JANE).next(), ADMINS)
   const inAcme = { options: { namespace: 'acme' } }
-  const stranger = { ...SERVICE, issuer: 'other' }
-  await t.rejects(watch('Rules.Watch', inAcme, stranger).next(), { code: 403 })
+  const otherIssuer = { ...SERVICE, issuer: 'other' }
+  await t.rejects(watch('Rules.Watch', inAcme, otherIssuer).next(), { code: 403 })
   const all = [watch<Update>('Rules.Watch', {}, SERVICE), watch<Update>('Rules.Watch', {}, ADMIN)]
   for (const stream of all)
     t.match(await nextOf(stream), { rules: [{ id: 'default' }], more: false })

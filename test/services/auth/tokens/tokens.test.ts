@@ -169,17 +169,17 @@ t.test('ends the login when a used refresh token is reused later', async (t) => 
 t.test('returns the same successor for concurrent refreshes within 10 s', async (t) => {
   const { tokens, account, refresh, inspectToken, clock, reused } = await open(t)
   const { refreshToken } = await tokens.begin(account, 60)
-  const racers = await Promise.all([refresh(refreshToken), refresh(refreshToken)])
+  const concurrent = await Promise.all([refresh(refreshToken), refresh(refreshToken)])
   clock.ms += 9_000
-  racers.push(await refresh(refreshToken))
-  t.equal(new Set(racers.map((pair) => pair.refreshToken)).size, 1)
-  for (const { accessToken } of racers) t.equal(await inspectToken(accessToken), 'jane')
-  const [first, second] = await Promise.all(racers.map((pair) => refresh(pair.refreshToken)))
+  concurrent.push(await refresh(refreshToken))
+  t.equal(new Set(concurrent.map((pair) => pair.refreshToken)).size, 1)
+  for (const { accessToken } of concurrent) t.equal(await inspectToken(accessToken), 'jane')
+  const [first, second] = await Promise.all(concurrent.map((pair) => refresh(pair.refreshToken)))
   t.equal(first!.refreshToken, second!.refreshToken, 'including concurrent uses of the successor')
   t.equal(await inspectToken(first!.accessToken), 'jane')
   t.equal(reused.length, 0)
   clock.ms += 11_000
-  await t.rejects(refresh(racers[0]!.refreshToken), WRONG, 'a later use is reuse')
+  await t.rejects(refresh(concurrent[0]!.refreshToken), WRONG, 'a later use is reuse')
   t.equal(reused.length, 1)
 })
 

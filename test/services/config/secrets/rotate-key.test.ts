@@ -55,19 +55,19 @@ const ALL = [
 ]
 
 /** The store, which fails or runs a function before the commit with this number. */
-function atCommit(store: Store, number: number, act: () => Promise<void>): Store {
+function atCommit(store: Store, number: number, action: () => Promise<void>): Store {
   let count = 0
   return {
     ...store,
     async commit(writes) {
-      if (++count === number) await act()
+      if (++count === number) await action()
       return store.commit(writes)
     },
   }
 }
 
 const fail = async () => {
-  throw new Error('the power failed')
+  throw new Error('commit failed')
 }
 
 t.test(

@@ -15,10 +15,10 @@ import { makeRecord, makeRevision } from '../parts.ts'
 
 function open(t: Test) {
   const folders = createFolders(makeTempFolder(t, 'prepare'))
-  const room = createDiskRoom({ folder: folders.cache, leastBytes: 0 })
+  const diskRoom = createDiskRoom({ folder: folders.cache, leastBytes: 0 })
   const prepare = createPrepare({
     folders,
-    room,
+    room: diskRoom,
     allowsLocal: () => true,
     egress: openEgress(),
     openSecret: () => '',

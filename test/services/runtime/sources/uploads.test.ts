@@ -16,9 +16,9 @@ function open(t: Test, options: Partial<UploadsOptions> = {}) {
   // The upload timer does not keep the process alive, but connections do.
   keepAlive(t)
   const folders = createFolders(makeTempFolder(t, 'uploads'))
-  const room = createDiskRoom({ folder: folders.uploads, leastBytes: 0 })
+  const diskRoom = createDiskRoom({ folder: folders.uploads, leastBytes: 0 })
   const quota = noQuota('quota_uploads')
-  const all = createUploads({ folders, room, quota, ...options })
+  const all = createUploads({ folders, room: diskRoom, quota, ...options })
   const { signal } = new AbortController()
   const take = (key: WorkloadKey, parts: AsyncIterable<Uint8Array>) => all.take(key, parts, signal)
   return { folders, uploads: { ...all, take } }

@@ -18,10 +18,10 @@ import { waitUntil } from '../../../../fixtures/raw-backend.ts'
 import type { Teardown } from '../../../../fixtures/teardown.ts'
 
 const root = createAuthority('root')
-const middle = root.createAuthority('middle')
+const intermediate = root.createAuthority('middle')
 const alice = root.issue('alice')
-const bob = middle.issue('bob')
-const stranger = createAuthority('other').issue('mallory')
+const bob = intermediate.issue('bob')
+const untrusted = createAuthority('other').issue('mallory')
 
 interface Shown {
   readonly cert?: string
@@ -140,7 +140,7 @@ t.test('a required client certificate must be issued by the configured authority
   for (const sendWith of [sendRequest, sendRequest2]) {
     t.same(await sendWith(port, alice), ['client-cert', toBinary(alice.cert)], sendWith.name)
     t.equal(await sendWith(port, {}), undefined)
-    t.equal(await sendWith(port, stranger), undefined)
+    t.equal(await sendWith(port, untrusted), undefined)
     t.equal(await sendWith(port, bob), undefined, 'the intermediate authority is unknown')
   }
   t.equal(served.length, 2)
@@ -148,8 +148,13 @@ t.test('a required client certificate must be issued by the configured authority
 
 t.test('client-cert-chain has the intermediate certificates without the root', async (t) => {
   const { port } = await open(t, false)
-  const certificate = { cert: `${bob.cert}\n${middle.cert}`, key: bob.key }
-  const expected = ['client-cert', toBinary(bob.cert), 'client-cert-chain', toBinary(middle.cert)]
+  const certificate = { cert: `${bob.cert}\n${intermediate.cert}`, key: bob.key }
+  const expected = [
+    'client-cert',
+    toBinary(bob.cert),
+    'client-cert-chain',
+    toBinary(intermediate.cert),
+  ]
   t.same(await sendRequest(port, certificate), expected)
   t.same(await sendRequest2(port, certificate), expected)
 })
@@ -158,14 +163,14 @@ t.test(
   'TLS sessions are not resumed, so every connection presents its certificate and chain',
   async (t) => {
     const { port } = await open(t, false)
-    const certificate = { cert: `${bob.cert}\n${middle.cert}`, key: bob.key }
+    const certificate = { cert: `${bob.cert}\n${intermediate.cert}`, key: bob.key }
     for (const version of ['TLSv1.2', 'TLSv1.3'] as const)
       for (const protocol of ['http/1.1', 'h2']) {
         const first = await requestWith(port, certificate, version, [protocol])
         t.ok(first.session, `${version} ${protocol}`)
         const second = await requestWith(port, certificate, version, [protocol], first.session)
         t.equal(second.isReused, false, `${version} ${protocol}`)
-        t.match(second.text, `"client-cert-chain","${toBinary(middle.cert)}"`)
+        t.match(second.text, `"client-cert-chain","${toBinary(intermediate.cert)}"`)
       }
   },
 )
@@ -187,7 +192,7 @@ t.test('an optional client certificate is rejected if it is invalid', async (t) 
   const { port, served } = await open(t, true)
   for (const sendWith of [sendRequest, sendRequest2]) {
     t.same(await sendWith(port, {}), [], sendWith.name)
-    t.equal(await sendWith(port, stranger), undefined)
+    t.equal(await sendWith(port, untrusted), undefined)
   }
   t.equal(served.length, 2)
 })

@@ -102,9 +102,9 @@ t.test('rejects a WebSocket beyond max_client_websockets with 503', async (t) =>
   t.equal(status, 503)
   t.equal(headers['retry-after'], '1')
   t.match(JSON.parse(body).Detail, /2 open \(max_client_websockets\).*trusted_proxies/)
-  const end = once(backend.sockets[0]!, 'close')
+  const closed = once(backend.sockets[0]!, 'close')
   first.close()
-  await end
+  await closed
   await connectWebSocket(t, port)
 })
 
@@ -193,9 +193,9 @@ t.test('the close code of a slow client reaches the backend', async (t) => {
   client.pause()
   for (let i = 0; i < 400; i++) peer.send(Buffer.alloc(64 * KIB))
   await waitUntil(() => peer.bufferedAmount > 0)
-  const end = getClose(peer)
+  const closed = getClose(peer)
   client.close(4001, 'enough')
-  t.equal(await end, '4001 enough')
+  t.equal(await closed, '4001 enough')
   client.terminate()
   await gateway.idle()
 })
