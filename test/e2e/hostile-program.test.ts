@@ -264,7 +264,7 @@ t.test('a program is denied access to resources of other services', async (t) =>
   }
   for (const [target, attempts] of Object.entries(ATTACKS))
     await t.test(target, async (t) => {
-      for (const one of attempts) isDenied(t, await attempt('call', one), one)
+      for (const target of attempts) isDenied(t, await attempt('call', target), target)
     })
   for (const one of STREAMS) isDenied(t, await attempt('stream', one), one)
   t.match(

@@ -21,7 +21,7 @@ interface Server extends RunningMx {
   readonly client: Client
 }
 
-type Named = Record<'a' | 'b' | 'c' | 'd' | 'e' | 'hub', Server>
+type NamedServers = Record<'a' | 'b' | 'c' | 'd' | 'e' | 'hub', Server>
 
 interface Options {
   readonly nodes?: readonly Server[]
@@ -142,7 +142,7 @@ function load(t: Test, server: Server, service: string, callers: number) {
 t.test(
   'a ring of five: routes avoid a killed server, and each caller loses at most one call',
   async (t) => {
-    const { a, b, c, e } = (await startAll(t, 'a-b b-c c-d d-e e-a')) as Named
+    const { a, b, c, e } = (await startAll(t, 'a-b b-c c-d d-e e-a')) as NamedServers
     await serve(t, c, 'greeter')
     await responses(a, 'greeter', 'c')
     await eventually(async () => (await findPaths(a, 'greeter')) === 'b c, e d c')
@@ -165,7 +165,7 @@ t.test(
 )
 
 t.test('a line: partitions merge again, and loops end', async (t) => {
-  const { a, b, c, d } = (await startAll(t, 'a-b b-c c-d')) as Named
+  const { a, b, c, d } = (await startAll(t, 'a-b b-c c-d')) as NamedServers
   await serve(t, a, 'left')
   await serve(t, d, 'right')
   await responses(a, 'right', 'd')
@@ -211,7 +211,7 @@ t.test('a line: partitions merge again, and loops end', async (t) => {
 })
 
 t.test('a star: its center and a leaf are killed and restarted', async (t) => {
-  const { hub, b, c } = (await startAll(t, 'b-hub c-hub')) as Named
+  const { hub, b, c } = (await startAll(t, 'b-hub c-hub')) as NamedServers
   await serve(t, c, 'greeter')
   await responses(b, 'greeter', 'c')
   await kill(hub)

@@ -50,7 +50,7 @@ async function open(t: Test) {
       await remote.close()
       t.same(
         await respondingNodes(),
-        addresses.map((one) => `200 ${one}`).sort(),
+        addresses.map((address) => `200 ${address}`).sort(),
         'the registry is not needed',
       )
       const registry = createMemoryRegistry()

@@ -117,7 +117,7 @@ t.test('rejects a server with another key', async (t) => {
   await createConfig(openClient(t, { proxy: one.proxy, auth: one.auth })).set('a', 'x', {
     secret: true,
   })
-  const { ended, output } = launchServer(t, cluster.words, {
+  const { ended, output } = launchServer(t, cluster.args, {
     env: { MX_CONFIG_SECRET_KEY: makeSecretKey() },
   })
   t.equal(await ended, 1)

@@ -77,7 +77,7 @@ t.test('fails a single event or the complete batch', async (t) => {
   const results = await Promise.allSettled([1, 2, 3].map(() => publish(events)))
   t.match(results, [{ status: 'fulfilled' }, { reason: { code: 507 } }, { status: 'fulfilled' }])
   outcome.failing = eventsError(503, 'unavailable')
-  for (const one of [publish(events), publish(events)]) await t.rejects(one, { code: 503 })
+  for (const publication of [publish(events), publish(events)]) await t.rejects(publication, { code: 503 })
 })
 
 t.test('rejects invalid events and stores nothing', async (t) => {
@@ -284,7 +284,7 @@ t.test('ends a consumer that joins during close', async (t) => {
   const joined = new Promise<void>((resolve) => {
     onJoin = resolve
   })
-  let remaining = 0
+  let leaves = 0
   const { events } = open(
     t,
     {},
@@ -296,7 +296,7 @@ t.test('ends a consumer that joins during close', async (t) => {
         return {
           pull: member.pull,
           leave() {
-            remaining++
+            leaves++
             return member.leave()
           },
         }
@@ -308,7 +308,7 @@ t.test('ends a consumer that joins during close', async (t) => {
   onJoin()
   await consuming
   await ending
-  t.equal(remaining, 1)
+  t.equal(leaves, 1)
 })
 
 t.test('lists no groups for an adapter without groups', async (t) => {

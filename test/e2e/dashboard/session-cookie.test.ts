@@ -229,7 +229,7 @@ async function openWithAnyOrigin(
 }
 
 /** Results of script attempts in a page: `done` or the name of an error. */
-interface Attempts {
+interface AttackResults {
   readonly inline: string
   readonly foreign: string
   /** Whether any script ran. */
@@ -313,7 +313,7 @@ t.test(
     while (!violations.includes('connect-src')) await new Promise(requestAnimationFrame)
     const retained = [document.cookie, ...Object.values(localStorage), ...Object.values(sessionStorage)]
     return { inline, handler, link, foreign, violations, retained: retained.join(), hacked: 'hacked' in window }
-  })()`)) as Attempts
+  })()`)) as AttackResults
     t.equal(visible.scriptRan, false)
     t.equal(visible.inline, 'TypeError', 'text is not parsed as HTML')
     t.equal(visible.foreign, 'TypeError')

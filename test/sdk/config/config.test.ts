@@ -46,23 +46,23 @@ t.test(
   'a failed read returns a value with the error, and accessors return fallbacks',
   async (t) => {
     const { config, close } = await open(t)
-    const usable = async (value: Awaited<ReturnType<Config['get']>>, error: object) => {
+    const expectFallback = async (value: Awaited<ReturnType<Config['get']>>, error: object) => {
       t.match(value.error, error)
       t.notOk(value.exists())
       t.equal(value.string('fallback'), 'fallback')
       await t.rejects(value.scan({} as never), { message: value.error!.message })
     }
-    await usable(await config.get('a..b'), { code: 400, message: /^request\.path/ })
-    await usable(await config.get(5 as never), { code: 400 })
+    await expectFallback(await config.get('a..b'), { code: 400, message: /^request\.path/ })
+    await expectFallback(await config.get(5 as never), { code: 400 })
     const signal = AbortSignal.abort(new Error('enough'))
-    await usable(await config.get('a', { signal }), { message: 'enough' })
+    await expectFallback(await config.get('a', { signal }), { message: 'enough' })
     const thrown = AbortSignal.abort('enough')
-    await usable(await config.get('a', { signal: thrown }), { message: 'enough' })
-    await usable(await config.get('a', { timeoutMs: -1 }), { name: 'TypeError' })
+    await expectFallback(await config.get('a', { signal: thrown }), { message: 'enough' })
+    await expectFallback(await config.get('a', { timeoutMs: -1 }), { name: 'TypeError' })
     const other = openClient(t, { registry: openRegistry(t) })
-    await usable(await createConfig(other).get('a'), { code: 404, message: /service not found/ })
+    await expectFallback(await createConfig(other).get('a'), { code: 404, message: /service not found/ })
     await close()
-    await usable(await config.get('a'), { code: 502 })
+    await expectFallback(await config.get('a'), { code: 502 })
   },
 )
 

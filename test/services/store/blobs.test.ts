@@ -98,7 +98,7 @@ t.test('one of ten concurrent uploads is stored intact, without parts of the oth
   const all = Array.from({ length: 10 }, (_, i) => makeBytes(600_000, i + 1))
   await Promise.all(all.map((bytes) => write('a', bytes)))
   const { bytes } = await read('a')
-  t.ok(all.some((one) => one.equals(bytes)))
+  t.ok(all.some((content) => content.equals(bytes)))
   t.strictSame(await counts(), { heads: 1, parts: 3, loose: 0 })
 })
 

@@ -202,7 +202,7 @@ t.test('restores services known before a restart as lost until there is a route'
   const versions = ['v1', 'v2'].map((version) => ({ version, metadata: {}, endpoints: [] }))
   t.strictSame(known, { name: 's', versions, owners: ['x'], ageMs: 0 })
   before.table.removePeer('b')
-  before.pass(5000)
+  before.advance(5000)
   t.strictSame(before.registry.listKnown(), [{ ...known!, ageMs: 5000 }])
 
   const { registry, addRoute, takeEvents, table, advance } = open(t)

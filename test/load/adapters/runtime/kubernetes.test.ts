@@ -375,7 +375,7 @@ t.test('needs exactly the permissions of the documented role', async (t) => {
     api.access.map(({ verb, group, resource }) => `${verb} ${group}/${resource}`),
   )
   // A patch that creates an object requires `create`, and its response requires `get`.
-  for (const one of [...required])
-    if (one.startsWith('patch ')) required.add(one.replace('patch', 'create'))
+  for (const permission of [...required])
+    if (permission.startsWith('patch ')) required.add(permission.replace('patch', 'create'))
   t.strictSame(granted.toSorted(), [...required].toSorted())
 })

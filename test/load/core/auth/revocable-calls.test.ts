@@ -48,9 +48,9 @@ t.test('an open call ends once when a rule denies it', async (t) => {
 
 t.test('settled calls and calls after close are not ended', async (t) => {
   const { calls, add, ended, change } = open(t)
-  const tooMany = await add('a')
+  const settle = await add('a')
   await add('b')
-  tooMany()
+  settle()
   await change(ANONYMOUS)
   t.same(ended, ['b 401'])
   await change({})

@@ -84,7 +84,7 @@ const action = fc.oneof(
 )
 const route = fc
   .tuple(action, fc.record({ match, plugins }, { requiredKeys: [] }))
-  .map(([one, rest]) => ({ ...one, ...rest }))
+  .map(([required, optional]) => ({ ...required, ...optional }))
 const service = fc.oneof(
   fc.constant('127.0.0.1:1'),
   fc.constant(['127.0.0.1:1', '127.0.0.1:2;3']),

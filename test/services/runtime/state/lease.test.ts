@@ -13,13 +13,13 @@ interface TestLease {
   readonly disconnect: () => void
 }
 
-interface Shared {
+interface SharedStore {
   readonly clock: { ms: number }
   readonly open: (holder: string) => Promise<TestLease>
 }
 
 /** Leases of 50 ms with a stopped clock. */
-function share(t: Test): Shared {
+function share(t: Test): SharedStore {
   const store = createStore(createMemoryStore())
   t.teardown(store.close)
   const clock = { ms: 1000 }

@@ -23,7 +23,7 @@ const alice = root.issue('alice')
 const bob = intermediate.issue('bob')
 const untrusted = createAuthority('other').issue('mallory')
 
-interface Shown {
+interface ClientCertificate {
   readonly cert?: string
   readonly key?: string
 }
@@ -53,7 +53,7 @@ async function open(t: Teardown, isOptional: boolean, options: Partial<ListenerO
 /** Received headers of a request over HTTP/1.1, or undefined if the connection was rejected. */
 async function sendRequest(
   port: number,
-  { cert, key }: Shown,
+  { cert, key }: ClientCertificate,
   headers = {},
 ): Promise<string[] | undefined> {
   const options = {
@@ -73,7 +73,7 @@ async function sendRequest(
 }
 
 /** Received headers of a request over HTTP/2. */
-async function sendRequest2(port: number, { cert, key }: Shown): Promise<string[] | undefined> {
+async function sendRequest2(port: number, { cert, key }: ClientCertificate): Promise<string[] | undefined> {
   const client = connectHttp2(`https://127.0.0.1:${port}`, {
     rejectUnauthorized: false,
     ...(cert && { cert, key: key! }),
@@ -99,7 +99,7 @@ interface Resumed {
 /** Sends a request over this protocol, with the session of an earlier connection. */
 async function requestWith(
   port: number,
-  { cert, key }: Shown,
+  { cert, key }: ClientCertificate,
   version: SecureVersion,
   ALPNProtocols: string[],
   session?: Buffer,
