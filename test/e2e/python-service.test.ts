@@ -127,7 +127,7 @@ t.test('a service in Python with the standard library only, behind the gateway',
     const missing = await service.fetch('/helloworld/absent')
     t.equal(missing.status, 404)
     t.match(await missing.json(), { Detail: `endpoint not found: ${SERVICE}.Helloworld.Absent` })
-    t.equal((await service.fetch('/nobody/call')).status, 404)
+    t.equal((await service.fetch('/unknown/call')).status, 404)
     const call = { service: SERVICE, method: 'Helloworld.Stream', request: { name: 'John' } }
     const stream = await service.post('/rpc', JSON.stringify(call))
     t.equal(stream.status, 400, 'a stream for a caller that does not accept one')

@@ -135,11 +135,11 @@ t.test('log lines of a context have endpoint and request id', async (t) => {
     log: { debug: note, info: note, warn: note, error: note },
   })
   ctx.log.info({ name: 'John' }, 'greeted')
-  ctx.log.warn({ id: 'own' }, 'odd')
+  ctx.log.warn({ id: 'own' }, 'a warning')
   ctx.log.error({}, 'bad')
   t.strictSame(noted, [
     { endpoint: 'A.B', id: 'r-1', name: 'John', message: 'greeted' },
-    { endpoint: 'A.B', id: 'r-1', _id: 'own', message: 'odd' },
+    { endpoint: 'A.B', id: 'r-1', _id: 'own', message: 'a warning' },
     { endpoint: 'A.B', id: 'r-1', message: 'bad' },
   ])
 })

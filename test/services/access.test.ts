@@ -11,9 +11,9 @@ const NODE = { name: 'a', nodes: [{ id: 'a', address: '127.0.0.1:1' }] }
 const RECORD = { record: { key: 'a', value: '' } }
 
 /** Required caller, endpoint and request: anonymous, member of the namespace or administrator. */
-const ENDPOINTS: readonly (readonly ['anybody' | 'member' | 'admin', string, object?])[] = [
-  ['anybody', 'registry.Registry.ListServices'],
-  ['anybody', 'registry.Registry.GetService', { service: 'store' }],
+const ENDPOINTS: readonly (readonly ['anonymous' | 'member' | 'admin', string, object?])[] = [
+  ['anonymous', 'registry.Registry.ListServices'],
+  ['anonymous', 'registry.Registry.GetService', { service: 'store' }],
   ['admin', 'registry.Registry.ListServices', { options: { domain: '*' } }],
   ['admin', 'registry.Registry.Register', NODE],
   ['admin', 'registry.Registry.Deregister', NODE],
@@ -33,9 +33,9 @@ const ENDPOINTS: readonly (readonly ['anybody' | 'member' | 'admin', string, obj
   ['admin', 'events.Store.Read', { topic: 'a' }],
   ['member', 'broker.Broker.Publish', { topic: 'a', message: { header: {}, body: '' } }],
   ['admin', 'broker.Broker.Stats'],
-  ['anybody', 'network.Network.Graph'],
-  ['anybody', 'network.Network.Nodes'],
-  ['anybody', 'network.Network.Status'],
+  ['anonymous', 'network.Network.Graph'],
+  ['anonymous', 'network.Network.Nodes'],
+  ['anonymous', 'network.Network.Status'],
   ['admin', 'network.Network.Routes'],
   ['admin', 'network.Network.Services'],
   ['member', 'api.Api.Routes'],
@@ -88,7 +88,7 @@ t.test(
     const crossNamespace = await openAs('joe', 'acme')
     const anonymous = openClient(t, { proxy, retries: 0 })
     for (const [caller, name, request = {}] of ENDPOINTS) {
-      const isOpen = caller === 'anybody'
+      const isOpen = caller === 'anonymous'
       t.equal(
         await sendRequest(anonymous, name, request),
         isOpen ? 'served' : '401 An account is required',

@@ -51,12 +51,12 @@ for (const [name, create] of Object.entries(ADAPTERS)) {
     const platform = await open(t, adapter)
     const broker = createBroker(platform.client)
     t.teardown(broker.close)
-    await broker.publish('orders', 'nobody is there')
+    await broker.publish('orders', 'before the subscription')
     const received: unknown[] = []
     await broker.subscribe('orders', (order) => void received.push(order))
-    await broker.publish('orders', 'somebody is')
+    await broker.publish('orders', 'after the subscription')
     await waitUntil(() => received.length > 0)
-    t.same(received, ['somebody is'])
+    t.same(received, ['after the subscription'])
   })
 
   t.test(

@@ -67,10 +67,10 @@ for (const listener of ['uws', 'node']) {
       t.strictSame(await (await fetch(`${origin}/greeter`)).json(), {
         service: 'go.mx.api.greeter',
       })
-      const missing = await fetch(`${origin}/nobody`)
+      const missing = await fetch(`${origin}/unknown`)
       t.match(await missing.json(), {
-        Id: 'go.mx.api.nobody',
-        Detail: 'service not found: go.mx.api.nobody',
+        Id: 'go.mx.api.unknown',
+        Detail: 'service not found: go.mx.api.unknown',
       })
     },
   )

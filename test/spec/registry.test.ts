@@ -147,12 +147,12 @@ t.test('Options = { ttl int64, domain string }', async (t) => {
 
 t.test('an unknown service returns 404 with the error body', async (t) => {
   const { get } = await open(t)
-  t.strictSame(await get('getService?service=nobody'), {
+  t.strictSame(await get('getService?service=unknown'), {
     status: 404,
     body: {
       Id: 'registry.Registry.GetService',
       Code: 404,
-      Detail: 'service not found: nobody',
+      Detail: 'service not found: unknown',
       Status: 'Not Found',
     },
   })

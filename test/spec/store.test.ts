@@ -99,12 +99,12 @@ for (const [name, create] of Object.entries(ADAPTERS)) {
       (await records.read('user')).map(({ key }) => key),
       ['user'],
     )
-    t.strictSame(await get('read?key=nobody&options.table=greeter'), {
+    t.strictSame(await get('read?key=unknown&options.table=greeter'), {
       status: 404,
       body: {
         Id: 'store.Store.Read',
         Code: 404,
-        Detail: 'not found: nobody',
+        Detail: 'not found: unknown',
         Status: 'Not Found',
       },
     })

@@ -352,7 +352,7 @@ t.test('the service page', async (t) => {
     t.same(await links.allTextContents(), ['Stream.Sumstream'])
     await page.goto('/services/mirror?endpoint=Mirror.None')
     await page.getByText('mirror has no endpoint Mirror.None').waitFor()
-    await page.goto('/services/nobody')
+    await page.goto('/services/unknown')
     await page.locator('[data-kind=notFound]').waitFor()
   })
 

@@ -352,7 +352,7 @@ t.test('returns 400 for a malformed query or form, and 413 for a large body', as
 
 t.test('handles unknown services, unknown endpoints and deadlines like other calls', async (t) => {
   const { gateway } = await open(t)
-  t.equal((await send(gateway, 'GET', '/nobody/show')).status, 404)
+  t.equal((await send(gateway, 'GET', '/unknown/show')).status, 404)
   t.equal((await send(gateway, 'GET', '/pages/none')).status, 404)
   t.equal((await send(gateway, 'GET', '/pages/debug/stats')).status, 404)
   t.equal((await send(gateway, 'GET', '/pages/wait', '', { timeout: '0.1' })).status, 408)

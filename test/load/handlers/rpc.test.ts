@@ -135,7 +135,13 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
             'go.mx.api.greeter',
             /^endpoint not found: go\.mx\.api\.greeter\.Greeter\.None$/,
           ],
-          ['/nobody/call', {}, 404, 'go.mx.api.nobody', /^service not found: go\.mx\.api\.nobody$/],
+          [
+            '/unknown/call',
+            {},
+            404,
+            'go.mx.api.unknown',
+            /^service not found: go\.mx\.api\.unknown$/,
+          ],
           [
             '/greeter/hello',
             { method: 'POST', body: '{', headers: JSON_TYPE },

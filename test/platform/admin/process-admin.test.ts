@@ -122,7 +122,7 @@ t.test('mx server also has an admin server', async (t) => {
   const mx = launchServer(t, ['--profile=test', '--admin_address=127.0.0.1:0'])
   const admin = await readBanner(mx, 'admin')
   t.equal(await status(`${admin}/readyz`), 200)
-  await status(`${await readBanner(mx, 'gateway')}/nobody`)
+  await status(`${await readBanner(mx, 'gateway')}/unknown`)
   t.equal(await countRequests(admin, undefined), 1)
   mx.child.kill('SIGTERM')
   t.equal(await mx.ended, 0)

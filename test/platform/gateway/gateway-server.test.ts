@@ -259,7 +259,7 @@ t.test('a reload with a failing plugin has no effect', async (t) => {
     /--plugin: unknown plugin "cros"/,
   )
   t.equal(await text(`${url}/greeter`), 'one')
-  t.match(await text(`${url}/nobody`), /go\.mx\.api\.nobody/)
+  t.match(await text(`${url}/unknown`), /go\.mx\.api\.unknown/)
 })
 
 t.test('handler event: publishes a request to the topic of its path', async (t) => {

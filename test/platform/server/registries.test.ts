@@ -131,7 +131,7 @@ t.test(
     t.equal((await post('/auth/rules/delete', { id: 'default' }, headers)).status, 200)
     for (const variables of [
       { MX_AUTH_ID: 'admin', MX_AUTH_SECRET: 'wrong' },
-      { MX_AUTH_ID: 'nobody', MX_AUTH_SECRET: 'mx' },
+      { MX_AUTH_ID: 'unknown', MX_AUTH_SECRET: 'mx' },
     ]) {
       const gateway = await openApi(t, {
         MX_REGISTRY: `mx://${proxy}`,

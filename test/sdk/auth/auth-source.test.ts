@@ -10,8 +10,8 @@ t.setTimeout(60_000)
 
 const ACCOUNT = { id: 'orders', type: 'service', scopes: ['service'], secret: 'a long secret' }
 const AUTH = { id: ACCOUNT.id, secret: ACCOUNT.secret }
-const NO_CREDENTIALS = {
-  id: 'nobody',
+const DENY_ORDERS = {
+  id: 'deny-orders',
   access: 'DENIED',
   priority: 1,
   resource: { type: 'service', name: 'orders', endpoint: 'Orders.*' },
@@ -26,7 +26,7 @@ async function open(t: Test) {
 }
 
 const deny = (admin: Client): Promise<unknown> =>
-  admin.call('auth', 'Rules.Create', { rule: NO_CREDENTIALS })
+  admin.call('auth', 'Rules.Create', { rule: DENY_ORDERS })
 
 t.test('watches send the rules and keys of a remote platform, then each change', async (t) => {
   const { server, admin } = await open(t)
@@ -38,7 +38,7 @@ t.test('watches send the rules and keys of a remote platform, then each change',
     ['default'],
   )
   await deny(admin)
-  t.match((await rules.next()).value, [{ id: 'default' }, NO_CREDENTIALS])
+  t.match((await rules.next()).value, [{ id: 'default' }, DENY_ORDERS])
   const tokens = source.watchTokens(ending.signal)[Symbol.asyncIterator]()
   const first = (await tokens.next()).value
   t.equal(first.keys.size, 1)
@@ -59,7 +59,7 @@ t.test(
     const updates = watch()
     t.same(await updates.next(), { done: false, value: new Set() })
     await admin.call('auth', 'Rules.Create', {
-      rule: NO_CREDENTIALS,
+      rule: DENY_ORDERS,
       options: { namespace: 'acme' },
     })
     t.same((await updates.next()).value, new Set(['acme']))
@@ -94,7 +94,7 @@ t.test(
     const { server, admin } = await open(t)
     const service = createService(t, { name: 'orders', proxy: server.proxy, auth: AUTH })
     service.handle('Orders', {
-      who: endpoint({ handle: (_, ctx) => ctx.account?.id ?? 'nobody' }),
+      who: endpoint({ handle: (_, ctx) => ctx.account?.id ?? 'anonymous' }),
       watch: endpoint({
         stream: 'server',
         async *handle(_, ctx) {
@@ -109,7 +109,7 @@ t.test(
     // Directly at the port of the service, without gateway and proxy.
     const { address } = service
     const anonymous = openClient(t, { address, retries: 0 })
-    t.equal(await anonymous.call('orders', 'Orders.Who'), 'nobody')
+    t.equal(await anonymous.call('orders', 'Orders.Who'), 'anonymous')
     const known = openClient(t, { address, token: server.token, retries: 0 })
     t.equal(await known.call('orders', 'Orders.Who'), 'admin')
     const invalid = openClient(t, { address, token: 'a.b.c', retries: 0 })

@@ -246,10 +246,10 @@ t.test('a node that refuses connections is skipped', async (t) => {
 
 t.test('an unknown service returns 404, and a service without a usable node 503', async (t) => {
   const { registry, client } = await open(t, ok)
-  await t.rejects(client.call('nobody', 'A.B'), {
-    id: 'nobody',
+  await t.rejects(client.call('unknown', 'A.B'), {
+    id: 'unknown',
     code: 404,
-    message: 'service not found: nobody',
+    message: 'service not found: unknown',
   })
   const invalid = { id: 'a', address: '127.0.0.1:1', metadata: { protocol: 'carrier-pigeon' } }
   void registry.register!(makeService('empty', [invalid]))
@@ -350,10 +350,10 @@ t.test('a completed call leaves no deadline and no listener', async (t) => {
 t.test('client calls are added to the traces', async (t) => {
   const { client, traces } = await open(t, ok)
   await client.call('greeter', 'A.B', {}, { metadata: { 'x-request-id': 'r-1' } })
-  await client.call('nobody', 'A.B').catch(() => {})
+  await client.call('unknown', 'A.B').catch(() => {})
   t.match(traces.list(), [
     { name: 'greeter.A.B', type: 'OUTBOUND', trace: 'r-1', metadata: { code: '200' } },
-    { name: 'nobody.A.B', type: 'OUTBOUND', trace: '', metadata: { code: '404' } },
+    { name: 'unknown.A.B', type: 'OUTBOUND', trace: '', metadata: { code: '404' } },
   ])
 })
 

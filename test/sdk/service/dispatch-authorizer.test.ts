@@ -27,7 +27,7 @@ function open(t: Test, service = 'greeter') {
         who: endpoint({
           response: Who,
           handle: (_, ctx) => ({
-            id: ctx.account?.id ?? 'nobody',
+            id: ctx.account?.id ?? 'anonymous',
             address: findAddress(ctx.fields),
           }),
         }),
@@ -39,7 +39,7 @@ function open(t: Test, service = 'greeter') {
               outcome.aborted = String(ctx.signal.reason)
             })
             try {
-              yield { id: ctx.account?.id ?? 'nobody', address: '' }
+              yield { id: ctx.account?.id ?? 'anonymous', address: '' }
               await new Promise((resolve) =>
                 ctx.signal.addEventListener('abort', resolve, { once: true }),
               )
@@ -54,7 +54,7 @@ function open(t: Test, service = 'greeter') {
           stream: 'client',
           async handle(requests, ctx) {
             for await (const { id } of requests) outcome.received.push(id)
-            return { id: ctx.account?.id ?? 'nobody', address: '' }
+            return { id: ctx.account?.id ?? 'anonymous', address: '' }
           },
         }),
       },
@@ -76,12 +76,12 @@ t.test('the account of a call comes from its token, never from an mx-account hea
     const call = await serve(dispatcher, 'A.Who', { metadata })
     return (call.answer as { id: string } | undefined)?.id ?? call.error?.code
   }
-  t.equal(await sendRequest(''), 'nobody')
+  t.equal(await sendRequest(''), 'anonymous')
   t.equal(await sendRequest(await show()), 'jane')
-  t.equal(await sendRequest(forged), 'nobody')
-  t.equal(await sendRequest(`${forged}x-a: b\r\n${forged}${forged}`), 'nobody')
+  t.equal(await sendRequest(forged), 'anonymous')
+  t.equal(await sendRequest(`${forged}x-a: b\r\n${forged}${forged}`), 'anonymous')
   t.equal(await sendRequest(`${forged}${await show()}${forged}`), 'jane')
-  t.equal(await sendRequest(`mx-account:${formatAccount(ADMIN)}\r\n`), 'nobody')
+  t.equal(await sendRequest(`mx-account:${formatAccount(ADMIN)}\r\n`), 'anonymous')
   for (const name of ['Mx-Account', 'MX-ACCOUNT', 'mx-account ', ' mx-account'])
     t.equal(await sendRequest(`${name}: ${formatAccount(ADMIN)}\r\n`), 400, name)
   t.equal(await sendRequest(`x-a: b\nmx-account: ${formatAccount(ADMIN)}\r\n`), 400)
@@ -99,7 +99,7 @@ t.test(
       const call = new TestCall('A.Who', { service, metadata: forged })
       dispatcher.dispatch(call, '127.0.0.1')
       await call.done
-      t.same(call.answer, { id: 'nobody', address })
+      t.same(call.answer, { id: 'anonymous', address })
     }
   },
 )
@@ -155,7 +155,7 @@ t.test('with cached rules and keys, a call is served synchronously', async (t) =
   const metadata = await show()
   await serve(dispatcher, 'A.Who', { metadata })
   t.match(begin(dispatcher, 'A.Who', { metadata }).answer, { id: 'jane' })
-  t.match(begin(dispatcher, 'A.Who').answer, { id: 'nobody' })
+  t.match(begin(dispatcher, 'A.Who').answer, { id: 'anonymous' })
 })
 
 t.test('request bodies that arrive before authorization are buffered', async (t) => {
@@ -183,7 +183,7 @@ t.test('a stream ends with 401 when the rules deny it', async (t) => {
   const call = begin(dispatcher, 'A.Watch', { metadata: await show(), stream: true })
   await waitUntil(() => call.items.length === 1)
   source.setRules('mx', STAFF_ONLY)
-  source.setRules('mx', createRule({ id: 'nobody', access: 'DENIED' }))
+  source.setRules('mx', createRule({ id: 'deny-all', access: 'DENIED' }))
   const startMs = performance.now()
   await waitUntil(() => call.isSettled)
   t.ok(performance.now() - startMs < 1000)
@@ -222,7 +222,7 @@ t.test('a stream continues while the rules are unavailable', async (t) => {
   const call = begin(dispatcher, 'A.Watch', { metadata: await show(), stream: true })
   await waitUntil(() => call.items.length === 1)
   source.disconnect()
-  source.setRules('mx', createRule({ id: 'nobody', access: 'DENIED' }))
+  source.setRules('mx', createRule({ id: 'deny-all', access: 'DENIED' }))
   await serve(dispatcher, 'A.Who')
   t.equal(call.isSettled, false)
   source.recover()

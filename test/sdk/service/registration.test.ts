@@ -70,14 +70,14 @@ t.test('a rejected or late registration leaves nothing registered', async (t) =>
   const { registry } = open(t)
   const { log } = createQuietLog()
   const options = { entry, log, requestTimeoutMs: 500 }
-  const failure = { message: 'cannot register greeter (memory): not you' }
+  const failure = { message: 'cannot register greeter (memory): invalid service' }
   const late: (() => void)[] = []
   const slow: Registry = {
     ...registry,
     register: (service) =>
       late.length === 0
         ? new Promise((resolve) => late.push(() => resolve(registry.register!(service))))
-        : Promise.reject(new TypeError('not you')),
+        : Promise.reject(new TypeError('invalid service')),
     deregister: async (service) => {
       await registry.deregister!(service)
       await new Promise(() => {})
@@ -96,7 +96,7 @@ t.test('a rejected or late registration leaves nothing registered', async (t) =>
     ...registry,
     async register(service) {
       await registry.register!(service)
-      throw ++attempts === 1 ? new Error('gone') : new TypeError('not you')
+      throw ++attempts === 1 ? new Error('connection lost') : new TypeError('invalid service')
     },
   }
   await t.rejects(register({ ...options, registry: rejecting }), failure)

@@ -6,7 +6,7 @@ const READER = { id: 'ann', secret: 'a long enough secret', scopes: ['reader'] }
 
 t.test('Api.Stats streams the history, then one point per second', async (t) => {
   const { get, proxy, token } = await openServer(t)
-  t.equal((await get('/nobody/call')).status, 404)
+  t.equal((await get('/unknown/call')).status, 404)
   const client = openClient(t, { proxy, token })
   const stats = client.stream<unknown, { points: Record<string, number>[] }>('api', 'Api.Stats', {})
   const totals = { requests: 0, status_4xx: 0 }
@@ -43,13 +43,13 @@ t.test(
 t.test('Api.Requests lists failed requests without their queries, to accounts only', async (t) => {
   const { get } = await openServer(t, ['--backend=site=127.0.0.1:1'])
   t.equal((await get('/registry/listServices')).status, 200)
-  t.equal((await get('/nobody/call?token=secret')).status, 404)
+  t.equal((await get('/unknown/call?token=secret')).status, 404)
   t.equal((await get('/site/')).status, 502)
   const { requests } = (await get('/api/requests')).body
   t.match(requests, [
     { path: '/site/', status: 502, service: 'site', error: /ECONNREFUSED|refused/, id: /./ },
     {
-      ...{ method: 'GET', path: '/nobody/call', status: 404, service: '', error: '' },
+      ...{ method: 'GET', path: '/unknown/call', status: 404, service: '', error: '' },
       ...{ duration_ms: Number, time: Number, rpc_status: -1, trace_id: '' },
     },
   ])

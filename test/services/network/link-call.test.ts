@@ -39,7 +39,7 @@ t.test('reports the end of a link once with its reason', (t) => {
     [(call) => call.onEnd(), '503 the service ended the stream'],
     [(call) => call.onReply(), '502 the response is not a stream'],
     [(call) => call.onFail(new GatewayError('x', 409, 'no')), '409 no'],
-    [(call) => call.onLost('closed', 'gone'), '502 gone'],
+    [(call) => call.onLost('closed', 'connection reset'), '502 connection reset'],
   ]
   for (const [end, event] of ends) {
     const { call, events } = open()

@@ -83,8 +83,8 @@ t.test('an upload that fails or is too long leaves the previous blob unchanged',
   const { blobs, write, read, counts } = open(t, 1_000_000)
   const bytes = makeBytes(300_000)
   await write('a', bytes)
-  const failing = toStream([makeBytes(400_000)], new Error('gone'))
-  await t.rejects(blobs.write('mx', 'a', DETAILS, failing), { message: 'gone' })
+  const failing = toStream([makeBytes(400_000)], new Error('source failed'))
+  await t.rejects(blobs.write('mx', 'a', DETAILS, failing), { message: 'source failed' })
   await t.rejects(write('a', makeBytes(1_000_001)), {
     code: 413,
     message: 'a blob must be at most 1000000 bytes',

@@ -188,9 +188,9 @@ t.test('maps a namespace to an existing Kubernetes namespace', async (t) => {
 
 t.test('reports an unavailable image immediately with the reason', async (t) => {
   const runtime = open(t)
-  await runtime.apply(toWorkload('nobody/knows:1'))
+  await runtime.apply(toWorkload('example/missing:1'))
   const { error } = await whenState(runtime, ({ status }) => status === 'error')
-  t.equal(error, 'ErrImagePull: failed to pull image "nobody/knows:1": not found')
+  t.equal(error, 'ErrImagePull: failed to pull image "example/missing:1": not found')
 })
 
 t.test('reports an instance killed beyond its memory limit', async (t) => {

@@ -292,7 +292,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
     const { port } = gateway
     const rows: [string, Record<string, string>, number, object][] = [
       ['/greeter/none', {}, 404, { Detail: /^endpoint not found/ }],
-      ['/nobody/call', {}, 404, { Detail: /^service not found/ }],
+      ['/unknown/call', {}, 404, { Detail: /^service not found/ }],
       ['/greeter/debug/stats', {}, 404, {}],
       ['/greeter/count?to=x', {}, 400, { Detail: /to must be an integer/ }],
       ['/greeter/count?__proto__=x', {}, 400, {}],

@@ -121,10 +121,10 @@ t.test('serves local and remote services by name at one address', async (t) => {
   await createService(t, { registry, name: 'other' }).handle('A', { where: other.where }).start()
   const client = openClient(t, { address: proxy.address })
   for (const name of ['own', 'other']) t.equal(await client.call(name, 'A.Where'), name)
-  await t.rejects(client.call('nobody', 'A.Where'), {
+  await t.rejects(client.call('unknown', 'A.Where'), {
     code: 404,
-    id: 'nobody',
-    message: 'service not found: nobody',
+    id: 'unknown',
+    message: 'service not found: unknown',
   })
   for (const service of ['own', 'other']) {
     const reply = await fetch(`http://${proxy.address}`, {

@@ -50,7 +50,7 @@ t.test('reports requests, retries, ejections and aborted responses', async (t) =
   const [node, closedAddress] = [await startBackend(t), `127.0.0.1:${await findClosedPort()}`]
   const api = await open(t, { MX_HANDLER: 'proxy', MX_BACKEND: `greeter=${closedAddress},${node}` })
   const url = `http://127.0.0.1:${api.port}`
-  for (const path of ['/greeter/a', '/greeter/b', '/greeter/missing', '/nobody', '/nobody'])
+  for (const path of ['/greeter/a', '/greeter/b', '/greeter/missing', '/unknown', '/unknown'])
     await (await fetch(url + path)).text()
   await (await fetch(`${url}/greeter/away`, { method: 'PUT', body: 'x'.repeat(150) })).text()
   const scraped = await scrape(api)

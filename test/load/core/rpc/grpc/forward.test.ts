@@ -434,7 +434,7 @@ t.test('error responses of the gateway have a gRPC status', async (t) => {
   const call = (service: string, metadata = new grpc.Metadata(), method = 'SayHello') =>
     new GrpcClient(t, gateway.port, service).call(method, 'a', { metadata })
   const rows: [string, number, RegExp][] = [
-    ['nobody.Greeter', STATUS.NOT_FOUND, /^service not found: go\.mx\.api\.nobody$/],
+    ['unknown.Greeter', STATUS.NOT_FOUND, /^service not found: go\.mx\.api\.unknown$/],
     ['none.Greeter', STATUS.UNAVAILABLE, /^bad gateway: the backend refused the connection$/],
     ['http.Greeter', STATUS.UNAVAILABLE, /^bad gateway: the backend does not speak HTTP\/2$/],
     [
