@@ -44,9 +44,9 @@ t.test('a response of a plugin stops the chain and runs the reply hooks', async 
 
 t.test('an error of a plugin determines the status, and the test receives the cause', async (t) => {
   const failure = new GatewayError('a', 429, 'later')
-  const known = await runPlugin({ name: 'a', onRoute: () => Promise.reject(failure) })
-  t.equal(known.status, 429)
-  t.equal(known.thrown, failure)
+  const wrapped = await runPlugin({ name: 'a', onRoute: () => Promise.reject(failure) })
+  t.equal(wrapped.status, 429)
+  t.equal(wrapped.thrown, failure)
   const error = new Error('bug')
   const unknown = await runPlugin({
     name: 'a',

@@ -22,11 +22,14 @@ const typeInto = (page: Page, path: string, text: string) =>
   field(page, path).locator('input, textarea').first().fill(text)
 const clickButton = (page: Page, name: string) =>
   page.getByRole('button', { name, exact: true }).click()
-const answer = (page: Page) => page.getByRole('region', { name: 'Response', exact: true })
+const responseRegion = (page: Page) => page.getByRole('region', { name: 'Response', exact: true })
 /** Requests of the mirror endpoint. */
 const readReply = async (page: Page): Promise<unknown> => {
-  await answer(page).getByText('200 OK').waitFor()
-  const text = await answer(page).locator('.json-members .json-string').first().textContent()
+  await responseRegion(page).getByText('200 OK').waitFor()
+  const text = await responseRegion(page)
+    .locator('.json-members .json-string')
+    .first()
+    .textContent()
   return JSON.parse(JSON.parse(text!))
 }
 
@@ -113,7 +116,7 @@ t.test('the service page', async (t) => {
     ] as const
     for (const [path, message] of invalid)
       t.equal(await field(page, path).locator('.field-error').textContent(), message, path)
-    t.equal(await answer(page).getByText('200 OK').count(), 0)
+    t.equal(await responseRegion(page).getByText('200 OK').count(), 0)
     // The first field has the focus.
     await field(page, 'request.name').locator(':focus').waitFor()
     t.equal(await field(page, 'request.count').locator('input').inputValue(), 'many')
@@ -127,7 +130,7 @@ t.test('the service page', async (t) => {
     await typeInto(page, 'request.name', 'x')
     await typeInto(page, 'request.name', '')
     await field(page, 'request.name').locator('textarea').press('Control+Enter')
-    await answer(page).getByText('400 Bad Request').first().waitFor()
+    await responseRegion(page).getByText('400 Bad Request').first().waitFor()
     t.match(
       await field(page, 'request.name').locator('.field-error').textContent(),
       'must not have fewer than 1 characters',
@@ -168,8 +171,8 @@ t.test('the service page', async (t) => {
     await open('Mirror.Anything')
     await page.getByRole('textbox', { name: 'JSON request' }).fill('{"a":[1]}')
     await clickButton(page, 'Call')
-    await answer(page).getByText('200 OK').waitFor()
-    t.match(await answer(page).textContent(), /"got"/)
+    await responseRegion(page).getByText('200 OK').waitFor()
+    t.match(await responseRegion(page).textContent(), /"got"/)
   })
 
   t.test(
@@ -198,7 +201,7 @@ t.test('the service page', async (t) => {
       await typeInto(page, 'request.id', '1')
       await clickButton(page, 'Add tags')
       await clickButton(page, 'Call')
-      await answer(page).getByText('"9007199254740993"').waitFor()
+      await responseRegion(page).getByText('"9007199254740993"').waitFor()
       const downloading = page.waitForEvent('download')
       await clickButton(page, 'Download')
       const file = await (await downloading).path()
@@ -225,10 +228,10 @@ t.test('the service page', async (t) => {
   t.test('shows code, message and details of an error as text', async (t) => {
     await open('Mirror.Refuse')
     await clickButton(page, 'Call')
-    await answer(page).getByText('409 Conflict').first().waitFor()
-    t.match(await answer(page).locator('.problem').textContent(), XSS)
+    await responseRegion(page).getByText('409 Conflict').first().waitFor()
+    t.match(await responseRegion(page).locator('.problem').textContent(), XSS)
     await page.getByText('Headers (1)').click()
-    t.match(await answer(page).textContent(), `x-why${XSS}`)
+    t.match(await responseRegion(page).textContent(), `x-why${XSS}`)
   })
 
   t.test('shows progress of a slow endpoint, which can be cancelled and times out', async (t) => {
@@ -237,7 +240,7 @@ t.test('the service page', async (t) => {
     await clickButton(page, 'Call')
     await page.getByText('Waiting for the response').waitFor()
     await clickButton(page, 'Cancel')
-    await answer(page).locator('[data-kind=cancelled]').getByText('499').waitFor()
+    await responseRegion(page).locator('[data-kind=cancelled]').getByText('499').waitFor()
     await page.getByText('Options', { exact: true }).click()
     const limit = page.getByRole('textbox', { name: 'Timeout' })
     await limit.fill('soon')
@@ -255,9 +258,9 @@ t.test('the service page', async (t) => {
   t.test('shows part of a huge response immediately and offers it as a download', async (t) => {
     await open('Mirror.Huge')
     await clickButton(page, 'Call')
-    await answer(page).getByText('200 OK').waitFor()
-    t.match(await answer(page).locator('.response-facts').textContent(), /MiB/)
-    await answer(page)
+    await responseRegion(page).getByText('200 OK').waitFor()
+    t.match(await responseRegion(page).locator('.response-facts').textContent(), /MiB/)
+    await responseRegion(page)
       .getByRole('button', { name: /^Show more \(19,?900 left\)/ })
       .waitFor()
     const downloading = page.waitForEvent('download')
@@ -346,7 +349,7 @@ t.test('the service page', async (t) => {
   t.test('searches endpoints, including common endpoints of all services', async (t) => {
     await open('Debug.Health')
     await clickButton(page, 'Call')
-    await answer(page).getByText('200 OK').waitFor()
+    await responseRegion(page).getByText('200 OK').waitFor()
     await page.getByRole('searchbox', { name: 'Search endpoints' }).fill('sum')
     const links = page.getByRole('navigation', { name: 'Endpoints' }).getByRole('link')
     t.same(await links.allTextContents(), ['Stream.Sumstream'])
@@ -381,7 +384,7 @@ t.test('the service page', async (t) => {
     await checkAccessibility(t, page, 'service-stream')
     await open('Mirror.Refuse')
     await clickButton(page, 'Call')
-    await answer(page).getByText('409 Conflict').first().waitFor()
+    await responseRegion(page).getByText('409 Conflict').first().waitFor()
     await checkAccessibility(t, page, 'service-error')
     t.equal(await page.title(), 'mirror · mx')
     await page.setViewportSize({ width: 360, height: 800 })
@@ -415,12 +418,12 @@ t.test('announces the status of a response, but not the body, to screen readers'
   await page.getByRole('textbox', { name: 'JSON request' }).fill('{"typed":true}')
   await checkAccessibility(t, page, 'service-not-called')
   await page.getByRole('button', { name: 'Call', exact: true }).click()
-  const answer = page.getByRole('region', { name: 'Response', exact: true })
-  const status = answer.getByRole('status').filter({ hasText: '200 OK' })
+  const responseRegion = page.getByRole('region', { name: 'Response', exact: true })
+  const status = responseRegion.getByRole('status').filter({ hasText: '200 OK' })
   await status.waitFor()
-  await answer.getByText('typed').first().waitFor()
+  await responseRegion.getByText('typed').first().waitFor()
   t.notMatch(await status.textContent(), 'typed')
-  t.equal(await answer.getAttribute('aria-live'), null)
+  t.equal(await responseRegion.getAttribute('aria-live'), null)
 })
 
 const JANE = { id: 'jane', secret: 'her secret' }

@@ -110,10 +110,10 @@ t.test('/readyz reports missing rules and keys, and denied access', async (t) =>
     'the auth service has not responded yet',
   ])
   await waitForProblem(await open('wrong'), 'the auth service denies access; see the log')
-  const known = await open('mx')
-  await waitForProblem(known, undefined)
+  const authorized = await open('mx')
+  await waitForProblem(authorized, undefined)
   await server.close()
-  t.same(await known.problems(), [], 'the last rules remain in force')
+  t.same(await authorized.problems(), [], 'the last rules remain in force')
 })
 
 t.test('rejects incomplete credentials at startup', async (t) => {

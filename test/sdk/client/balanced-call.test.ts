@@ -24,7 +24,7 @@ import { makeService } from '../../fixtures/services.ts'
 const fail =
   (code: number): Dispatch =>
   (call) =>
-    call.fail(new GatewayError('greeter', code, `told ${code}`))
+    call.fail(new GatewayError('greeter', code, `status ${code}`))
 
 /** Opens nodes that count calls and respond with these functions. */
 async function open(t: Test, ...answers: Dispatch[]) {
@@ -70,7 +70,7 @@ t.test('calls are distributed round robin over the nodes', async (t) => {
 t.test('a call is retried on status 500 and 408, and on no other status', async (t) => {
   for (const code of [500, 408]) {
     const { client, counts } = await open(t, fail(code), fail(code))
-    await t.rejects(client.call('greeter', 'A.B'), { code, message: `told ${code}` })
+    await t.rejects(client.call('greeter', 'A.B'), { code, message: `status ${code}` })
     t.strictSame(counts, [1, 1], 'one retry on another node')
   }
   for (const code of [400, 401, 403, 404, 409, 429, 501, 502, 503, 504]) {

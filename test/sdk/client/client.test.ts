@@ -202,17 +202,17 @@ t.test('a token is sent to the platform and its services, not to other addresses
     const response = await client.call('greeter', 'Helloworld.Seen', {}, options)
     return (response as { authorization?: string }).authorization
   }
-  const known = service.address
+  const configuredAddress = service.address
   const unknown = stranger.service.address
   const result = openClient(t, { registry, token: 'own' })
   t.equal(await readToken(result), 'Bearer own')
-  t.equal(await readToken(result, known), 'Bearer own', 'a node of the registry')
+  t.equal(await readToken(result, configuredAddress), 'Bearer own', 'a node of the registry')
   t.equal(await readToken(result, unknown), undefined)
-  const tokenClient = openClient(t, { address: known, token: 'own' })
+  const tokenClient = openClient(t, { address: configuredAddress, token: 'own' })
   t.equal(await readToken(tokenClient), 'Bearer own', 'the address configured with the token')
   t.equal(await readToken(tokenClient, unknown), undefined)
-  const proxied = openClient(t, { proxy: known, token: 'own' })
-  t.equal(await readToken(proxied, `mx://${known}`), 'Bearer own')
+  const proxied = openClient(t, { proxy: configuredAddress, token: 'own' })
+  t.equal(await readToken(proxied, `mx://${configuredAddress}`), 'Bearer own')
   t.equal(await readToken(proxied, unknown), undefined)
 })
 

@@ -138,8 +138,8 @@ t.test('a call denied by the rules returns 401, with or without an account', asy
   const sendRequest = async (metadata: string, options = {}) =>
     (await serve(dispatcher, 'A.Who', { metadata, ...options })).error?.toBody()
   t.same(await sendRequest(''), denied)
-  const known = { ...denied, Detail: `${denied.Detail}: requires the scope staff` }
-  t.same(await sendRequest(await show(createAccount({ id: 'joe' }))), known)
+  const deniedWithScope = { ...denied, Detail: `${denied.Detail}: requires the scope staff` }
+  t.same(await sendRequest(await show(createAccount({ id: 'joe' }))), deniedWithScope)
   t.equal(await sendRequest(await show()), undefined)
   t.same(
     await sendRequest('', { service: 'other.greeter' }),

@@ -151,15 +151,15 @@ t.test('stores only hashes of refresh tokens', async (t) => {
 
 t.test('ends the login when a used refresh token is reused later', async (t) => {
   const { tokens, account, refresh, inspectToken, clock, reused } = await open(t)
-  const stolenFamily = await tokens.begin(account, 60)
+  const stolenLogin = await tokens.begin(account, 60)
   const other = await tokens.begin(account, 60)
-  const next = await refresh(stolenFamily.refreshToken)
+  const next = await refresh(stolenLogin.refreshToken)
   const last = await refresh(next.refreshToken)
   clock.ms += 11_000
   await t.rejects(refresh(next.refreshToken), WRONG)
   t.match(reused, [{ namespace: 'mx', account: 'jane' }])
   await t.rejects(refresh(last.refreshToken), WRONG)
-  for (const { accessToken } of [stolenFamily, next, last])
+  for (const { accessToken } of [stolenLogin, next, last])
     await t.resolveMatch(inspectToken(accessToken), 'revoked')
   t.equal(await inspectToken(other.accessToken), 'jane', 'another login stays valid')
   await refresh(other.refreshToken)
@@ -330,7 +330,7 @@ t.test('limits individual revocations and names the alternatives', async (t) => 
 
 t.test('issues tokens for any account to components of the platform', async (t) => {
   const { tokens, inspectToken } = await open(t)
-  const known = { scopes: ['service'], metadata: {}, issuer: 'mx' }
-  const token = await tokens.issue({ id: 'x-latest', name: 'x', type: 'service', ...known })
+  const defaults = { scopes: ['service'], metadata: {}, issuer: 'mx' }
+  const token = await tokens.issue({ id: 'x-latest', name: 'x', type: 'service', ...defaults })
   t.equal(await inspectToken(token), 'x-latest')
 })

@@ -91,8 +91,8 @@ t.test('ends a body of unknown length for HTTP/1.0 by closing the connection', a
   const client = new RawClient(port)
   const sendRequest = (path: string) =>
     client.send(`GET ${path} HTTP/1.0\r\nHost: a.test\r\nConnection: keep-alive\r\n\r\n`)
-  const [known] = await sendRequest('/known').replies(1)
-  t.match(known, /\r\nconnection: keep-alive\r\n/i)
+  const [knownLength] = await sendRequest('/known').replies(1)
+  t.match(knownLength, /\r\nconnection: keep-alive\r\n/i)
   client.text = ''
   await sendRequest('/unknown').ended()
   const [head, body] = client.text.split('\r\n\r\n')
