@@ -27,10 +27,10 @@ const run = (...args: string[]) => runCommand.run(args)
 const update = (...args: string[]) => updateCommand.run(args)
 const kill = (...args: string[]) => killCommand.run(args)
 
-async function read(t: Test, show: () => Promise<void>): Promise<string> {
+async function read(t: Test, run: () => Promise<void>): Promise<string> {
   const written = t.capture(process.stdout, 'write', () => true)
   try {
-    await show()
+    await run()
   } finally {
     written.restore()
   }

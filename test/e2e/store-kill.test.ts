@@ -67,9 +67,9 @@ async function findFaults(store: Store, prefix: string, acknowledged: Iterable<s
     if (key.startsWith('last/')) continue
     written++
     if (!value.equals(makeValue(key))) incomplete++
-    const [ofRound, writer, n] = key.split('/')
+    const [roundKey, writer, n] = key.split('/')
     // Ten writes later, its pair is deleted in the same commit as another write.
-    const isDeleted = remaining.has(`${ofRound}/${writer}/${Number(n) + 10}`)
+    const isDeleted = remaining.has(`${roundKey}/${writer}/${Number(n) + 10}`)
     if (right.has(key) === isDeleted) incomplete++
     if (!isDeleted && !right.get(key)?.equals(value)) incomplete++
   }

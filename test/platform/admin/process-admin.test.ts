@@ -38,8 +38,8 @@ async function countRequests(admin: string, service: string | undefined): Promis
     headers: { accept: 'application/openmetrics-text;version=1.0.0,text/plain;q=0.5' },
   })
   const scraped = parseScrape(await answer.text())
-  const ofService = scraped.filter(({ labels }) => labels['service'] === service)
-  return findScraped(ofService, 'http_server_request_duration_seconds_count') ?? 0
+  const serviceSeries = scraped.filter(({ labels }) => labels['service'] === service)
+  return findScraped(serviceSeries, 'http_server_request_duration_seconds_count') ?? 0
 }
 
 for (const workers of [1, 2]) {

@@ -63,9 +63,9 @@ t.test(
       options: { namespace: 'acme' },
     })
     t.same((await updates.next()).value, new Set(['acme']))
-    const ofShop = watch('shop')
-    t.same((await ofShop.next()).value, new Set(['shop']))
-    const next = ofShop.next()
+    const shopRules = watch('shop')
+    t.same((await shopRules.next()).value, new Set(['shop']))
+    const next = shopRules.next()
     ending.abort()
     t.same(await next, { done: true, value: undefined })
   },

@@ -20,7 +20,7 @@ function open(t: Test, address: string, change: Partial<LinkOwner> = {}, token =
     onLinked: (_link, { id }) => events.push(`linked ${id}`),
     onCost: () => {},
     onUpdate: (_link, _peer, updates) =>
-      events.push(`news ${updates.map(({ key }) => key).join(' ')}`),
+      events.push(`update ${updates.map(({ key }) => key).join(' ')}`),
     onSettled(_link, end) {
       ends.push(end)
       events.push(end.wasLinked ? 'lost' : 'failed')
@@ -55,7 +55,7 @@ t.test('a link is established after the first response and measures its cost', a
   )
   peer.links[0]!.send({ type: 'routes', routes: [{ key: 'greeter' }, { key: '@b' }] })
   await waitUntil(() => events.length > 1)
-  t.strictSame(events, ['linked peer', 'news greeter @b'])
+  t.strictSame(events, ['linked peer', 'update greeter @b'])
   await waitUntil(() => peer.links[0]!.received.length > 5)
   t.strictSame(peer.links[0]!.received.at(-1), { type: 'ping', n: 4 }, 'measured repeatedly')
 })

@@ -171,10 +171,10 @@ t.test('names the required permission when access to logs is denied', async (t) 
 
 t.test('closes the connection when the reader stops', async (t) => {
   const { api, runtime, pods } = await open(t)
-  const open_: Promise<unknown>[] = []
+  const openRequests: Promise<unknown>[] = []
   api.intercept = (url, _, response) => {
     if (url.searchParams.has('follow'))
-      open_.push(new Promise((resolve) => response.on('close', resolve)))
+      openRequests.push(new Promise((resolve) => response.on('close', resolve)))
     return false
   }
   pods[0]!.write('one')
@@ -182,7 +182,7 @@ t.test('closes the connection when the reader stops', async (t) => {
   const timer = setInterval(() => pods[0]!.write('more'), 5)
   t.teardown(() => clearInterval(timer))
   for await (const { text } of runtime.logs(WORKLOAD, { follow: true, signal }))
-    if (text === 'more' && open_.length > 0) break
-  await Promise.all(open_)
-  t.equal(open_.length, 1)
+    if (text === 'more' && openRequests.length > 0) break
+  await Promise.all(openRequests)
+  t.equal(openRequests.length, 1)
 })
