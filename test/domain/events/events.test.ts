@@ -77,7 +77,8 @@ t.test('fails a single event or the complete batch', async (t) => {
   const results = await Promise.allSettled([1, 2, 3].map(() => publish(events)))
   t.match(results, [{ status: 'fulfilled' }, { reason: { code: 507 } }, { status: 'fulfilled' }])
   outcome.failing = eventsError(503, 'unavailable')
-  for (const publication of [publish(events), publish(events)]) await t.rejects(publication, { code: 503 })
+  for (const publication of [publish(events), publish(events)])
+    await t.rejects(publication, { code: 503 })
 })
 
 t.test('rejects invalid events and stores nothing', async (t) => {

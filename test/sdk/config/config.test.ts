@@ -60,7 +60,10 @@ t.test(
     await expectFallback(await config.get('a', { signal: thrown }), { message: 'enough' })
     await expectFallback(await config.get('a', { timeoutMs: -1 }), { name: 'TypeError' })
     const other = openClient(t, { registry: openRegistry(t) })
-    await expectFallback(await createConfig(other).get('a'), { code: 404, message: /service not found/ })
+    await expectFallback(await createConfig(other).get('a'), {
+      code: 404,
+      message: /service not found/,
+    })
     await close()
     await expectFallback(await config.get('a'), { code: 502 })
   },

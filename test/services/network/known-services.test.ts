@@ -88,11 +88,11 @@ t.test('a failing store is logged once for reading and once for writing', async 
   const fail = async (): Promise<never> => {
     throw new Error('store unavailable')
   }
-  const {
-    knownServices,
-    addServices,
-    lines,
-  } = open(t, { read: fail, commit: fail, maxValueBytes: 1000 })
+  const { knownServices, addServices, lines } = open(t, {
+    read: fail,
+    commit: fail,
+    maxValueBytes: 1000,
+  })
   await knownServices.open()
   addServices('greeter')
   await eventually(async () => lines.length === 2)

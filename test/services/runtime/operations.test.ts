@@ -167,13 +167,21 @@ t.test('leaves a service of another server to that server', async (t) => {
     { ...sharedState, folder: makeTempFolder(t, 'runtime') },
   )
   t.match(await secondServer.settled('shop'), { status: 4 }, 'its state is reported')
-  t.same(secondServer.registrar.addresses.get('shop'), undefined, 'the second server does not run it')
+  t.same(
+    secondServer.registrar.addresses.get('shop'),
+    undefined,
+    'the second server does not run it',
+  )
   const unreachable = { code: 503, message: /server one/ }
   await t.rejects(secondServer.upload('shop', toPlain('two')), unreachable)
   await t.rejects(secondServer.logs('shop'), unreachable)
   await t.rejects(secondServer.output('shop'), unreachable)
   await secondServer.update('shop', undefined, { env: ['one=1'] })
-  t.match(await firstServer.settled('shop'), { status: 4 }, 'the update reaches the server that runs it')
+  t.match(
+    await firstServer.settled('shop'),
+    { status: 4 },
+    'the update reaches the server that runs it',
+  )
   await secondServer.call('Delete', 'shop')
   t.same(firstServer.registrar.addresses.get('shop'), [])
   t.same(await firstServer.read(), [])
@@ -188,7 +196,11 @@ t.test(
     await firstServer.settled('shop')
     await firstServer.close()
     const otherHost = { ...sharedState, folder: makeTempFolder(t, 'runtime') }
-    const secondServer = await openPlatformRuntime(t, { server: 'two', otherServerMs: 50 }, otherHost)
+    const secondServer = await openPlatformRuntime(
+      t,
+      { server: 'two', otherServerMs: 50 },
+      otherHost,
+    )
     const unreachable = {
       code: 503,
       message: /server one, which runs the service, is unreachable; use force/,
@@ -205,7 +217,11 @@ t.test(
     await t.rejects(repeated, { code: 409, message: 'shop@latest is being deleted' })
     await secondServer.call('Delete', 'shop', { options: { force: true } })
     t.same(await secondServer.read(), [])
-    t.equal(await secondServer.accounts.find('mx', 'shop@latest'), undefined, 'its account is also deleted')
+    t.equal(
+      await secondServer.accounts.find('mx', 'shop@latest'),
+      undefined,
+      'its account is also deleted',
+    )
     await secondServer.create('shop', toPlain('two'))
     t.match(await secondServer.settled('shop'), { status: 4 })
   },

@@ -16,7 +16,10 @@ t.test('retains the error status across restarts until an update', async (t) => 
   const firstServer = await openPlatformRuntime(t, {}, sharedState)
   const failing = { 'main.cjs': "console.log('I give up'); process.exit(7)" }
   await firstServer.create('shop', { ...toPlain('one'), ...failing })
-  t.match(await firstServer.settled('shop'), { status: 7, metadata: { error: /7[\s\S]*I give up/ } })
+  t.match(await firstServer.settled('shop'), {
+    status: 7,
+    metadata: { error: /7[\s\S]*I give up/ },
+  })
   await firstServer.close()
   const secondServer = await openPlatformRuntime(t, {}, sharedState)
   t.match(await secondServer.settled('shop'), { status: 7, metadata: { error: /I give up/ } })

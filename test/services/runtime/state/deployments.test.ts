@@ -49,7 +49,8 @@ t.test('never serves from a deleted build after a superseding update', async (t)
     if (metadata['update'] === 'building') break
   writeFileSync(gate, '')
   const pid = Number(readFileSync(note, 'utf8'))
-  const isReplaced = () => runtime.registrar.addresses.get('shop')!.some((current) => current !== address)
+  const isReplaced = () =>
+    runtime.registrar.addresses.get('shop')!.some((current) => current !== address)
   await waitUntil(() => readProcess(pid) === undefined || isReplaced())
   t.equal(await runtime.registrar.call('shop'), 'one')
   writeFileSync(last, '')

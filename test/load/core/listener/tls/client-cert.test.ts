@@ -73,7 +73,10 @@ async function sendRequest(
 }
 
 /** Received headers of a request over HTTP/2. */
-async function sendRequest2(port: number, { cert, key }: ClientCertificate): Promise<string[] | undefined> {
+async function sendRequest2(
+  port: number,
+  { cert, key }: ClientCertificate,
+): Promise<string[] | undefined> {
   const client = connectHttp2(`https://127.0.0.1:${port}`, {
     rejectUnauthorized: false,
     ...(cert && { cert, key: key! }),
