@@ -23,10 +23,10 @@ t.test('mx auth reset restores the default rule and an admin password', async (t
     resource: { type: '*', name: '*', endpoint: '*' },
   }
   const otherRule = { ...rule, id: 'kept', resource: { ...rule.resource, name: 'billing' } }
-  for (const one of [rule, otherRule])
-    await operator.call('auth', 'Rules.Create', { rule: one, force: true })
+  for (const newRule of [rule, otherRule])
+    await operator.call('auth', 'Rules.Create', { rule: newRule, force: true })
   await operator.call('auth', 'Rules.Delete', { id: 'default', force: true })
-  const secrets = { old_secret: server.auth.secret, new_secret: 'nobody remembers this one' }
+  const secrets = { old_secret: server.auth.secret, new_secret: 'a lost password' }
   await operator.call('auth', 'Accounts.ChangeSecret', { id: 'admin', ...secrets })
 
   t.match(await mx('auth', 'reset'), {

@@ -76,15 +76,15 @@ t.test(
 async function openTwo(t: Test) {
   const postgres = await startPostgres(t)
   if (postgres === undefined) return undefined
-  const words = [`--store=${postgres.url()}`, `--config_secret_key=${makeSecretKey()}`]
-  const [one, two] = await Promise.all([openServer(t, words), openServer(t, words)])
-  return { postgres, words, one, two }
+  const args = [`--store=${postgres.url()}`, `--config_secret_key=${makeSecretKey()}`]
+  const [one, two] = await Promise.all([openServer(t, args), openServer(t, args)])
+  return { postgres, args, one, two }
 }
 
 t.test("servers with a shared store accept each other's tokens", async (t) => {
   const shared = await openTwo(t)
   if (shared === undefined) return
-  const { one, two, words } = shared
+  const { one, two, args } = shared
   const first = await logIn(one)
   t.equal(await listRules(two, first.access_token), 200)
   const second = (await refresh(two, first.refresh_token)).body.token
@@ -100,7 +100,7 @@ t.test("servers with a shared store accept each other's tokens", async (t) => {
     200,
     'tokens of the old key are still accepted',
   )
-  const three = await openServer(t, words)
+  const three = await openServer(t, args)
   t.equal(await listRules(three, second.access_token), 200)
   const last = await logIn(three)
   for (const server of [one, two]) t.equal(await listRules(server, last.access_token), 200)

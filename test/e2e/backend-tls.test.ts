@@ -14,12 +14,12 @@ async function startBackend(t: Test, options: ServerOptions): Promise<string> {
 t.test('trusts a private authority, and explains rejected certificates', async (t) => {
   const folder = createCertificateFolder(t)
   const names = ['127.0.0.1']
-  const known = createCertificate(names, { hasOwnKey: true })
-  const { certFile } = folder.write('known', known)
+  const certificate = createCertificate(names, { hasOwnKey: true })
+  const { certFile } = folder.write('known', certificate)
   const backends = {
-    known: await startBackend(t, known),
+    known: await startBackend(t, certificate),
     unknown: await startBackend(t, createCertificate(names, { hasOwnKey: true })),
-    closed: await startBackend(t, { ...known, ca: known.cert, requestCert: true }),
+    closed: await startBackend(t, { ...certificate, ca: certificate.cert, requestCert: true }),
   }
   const args = Object.entries(backends).map(([name, url]) => `--backend=${name}=${url}`)
   const mx = startMx(['api', '--handler=proxy', '--address=127.0.0.1:0', ...args], {

@@ -151,8 +151,8 @@ t.test(
       const posted = await service.post('/browser/hello', { name: 'Jörg 😀' })
       t.strictSame(await posted.json(), { message: 'Hello Jörg 😀' })
 
-      const words = { service: SERVICE, method: 'Browser.Hello', request: { name: 'Ann' } }
-      const explicit = await service.post('/rpc', words)
+      const body = { service: SERVICE, method: 'Browser.Hello', request: { name: 'Ann' } }
+      const explicit = await service.post('/rpc', body)
       t.strictSame(await explicit.json(), { message: 'Hello Ann' })
 
       const empty = await service.fetch('/browser/nothing')
@@ -227,8 +227,8 @@ t.test(
       const text = await events.text()
       t.equal(text, ':\n\ndata: {"n":1}\n\ndata: {"n":2}\n\nevent: end\ndata: {}\n\n')
 
-      const noCount = await service.fetch('/browser/count?to=0')
-      t.equal(await noCount.text(), '', 'an empty stream')
+      const empty = await service.fetch('/browser/count?to=0')
+      t.equal(await empty.text(), '', 'an empty stream')
 
       const client = service.socket(t, '/browser/count?to=3')
       t.equal(await client.closed, 1000)
@@ -295,12 +295,12 @@ t.test(
         'the window is used up',
       )
       let bytes = 0
-      let ends = 0
+      let endCount = 0
       for await (const chunk of reply) {
         bytes += chunk.length
-        for (const byte of chunk) if (byte === 0x0a) ends++
+        for (const byte of chunk) if (byte === 0x0a) endCount++
       }
-      t.equal(ends, lines, 'everything arrives once the caller reads')
+      t.equal(endCount, lines, 'everything arrives once the caller reads')
       t.ok(now < (bytes * 3) / 4, `${now} of ${bytes} bytes were sent before that`)
     })
 
@@ -322,10 +322,10 @@ t.test(
 
     t.test('is notified when the client disconnects', async (t) => {
       const service = await BrowserService.open(t)
-      const leaving = new AbortController()
-      const hanging = service.fetch('/browser/hang', { method: 'POST', signal: leaving.signal })
+      const controller = new AbortController()
+      const hanging = service.fetch('/browser/hang', { method: 'POST', signal: controller.signal })
       await service.waitUntil('Hang', 'call.hasEnded === false')
-      leaving.abort()
+      controller.abort()
       await t.rejects(hanging, { name: 'AbortError' })
       await service.waitUntil('Hang', "call.signal.reason === 'cancelled'")
 

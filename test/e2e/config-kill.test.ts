@@ -80,7 +80,9 @@ t.test(
       }
       if (before !== '' && note.keyId !== before) changed++
       before = note.keyId
-      const text = [KEY, OTHER_KEY].find((each) => parseSecretKey(each, 'key').id === note.keyId)!
+      const text = [KEY, OTHER_KEY].find(
+        (secret) => parseSecretKey(secret, 'key').id === note.keyId,
+      )!
       const other = text === KEY ? OTHER_KEY : KEY
       const key = (await openSecretKey({ store, key: text }))!
       const last = readNotes(notes)

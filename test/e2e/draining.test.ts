@@ -28,7 +28,7 @@ for (const listener of ['uws', 'node'] as const) {
         await service.start()
         return service
       }
-      const leaving = await start(
+      const stoppingNode = await start(
         'leaving',
         new Promise((resolve) => {
           release = resolve
@@ -65,7 +65,7 @@ for (const listener of ['uws', 'node'] as const) {
       const pending = [call('wait'), call('wait'), call('wait'), call('wait')]
       await waitUntil(() => gateway.gateway.inFlight > 0)
       await Promise.race(pending)
-      const stopped = leaving.stop()
+      const stopped = stoppingNode.stop()
       await waitUntil(() => isNotified)
       await waitUntil(() => getCount('after') > 500)
       t.equal(

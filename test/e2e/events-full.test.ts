@@ -18,7 +18,7 @@ async function publish(events: Events, sequence: number): Promise<boolean> {
   try {
     const published = await events.publish(TOPIC, { payload: makePayload(sequence) })
     if (published.sequence === sequence) return true
-    throw new Error(`${published.sequence} was to be ${sequence}`)
+    throw new Error(`expected sequence ${sequence}, got ${published.sequence}`)
   } catch (error) {
     const { code, message } = error as { readonly code: unknown; readonly message: string }
     if (code === 507 && message === 'the event store is full: nothing was written') return false
@@ -33,9 +33,10 @@ async function count(events: Events, from = 1): Promise<number> {
   while (sequence !== undefined) {
     const page = await events.read(TOPIC, { sequence, limit: 1000 })
     for (const event of page.events) {
-      if (event.sequence !== from + sum) throw new Error(`${event.sequence} follows ${sum}`)
+      if (event.sequence !== from + sum)
+        throw new Error(`expected sequence ${from + sum}, got ${event.sequence}`)
       if (!Buffer.from(event.payload).equals(makePayload(event.sequence)))
-        throw new Error(`${event.sequence} is torn`)
+        throw new Error(`event ${event.sequence} is partial`)
       sum++
     }
     sequence = page.next

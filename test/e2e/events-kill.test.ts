@@ -99,10 +99,10 @@ for (const sync of ['os', 'always'] as const) {
       const folder = makeTempFolder(t, 'kill')
       const workers = startCrashing(t, WORKER)
       const published = new Map<number, string>()
-      const intended = new Set<number>()
+      const expectedDeadLetters = new Set<number>()
       const acked = new Set<number>()
       /** Ids of dead letters. */
-      const buried = new Set<string | undefined>()
+      const deadLetterIds = new Set<string | undefined>()
       const stored: StoredEvent[] = []
       let firstDead = 1
       let lastShort = 0
@@ -111,7 +111,7 @@ for (const sync of ['os', 'always'] as const) {
         for (const { name, sequence, key } of await workAndKill(workers, folder, sync, round)) {
           if (name === 'p') published.set(sequence, key)
           else if (name === 's') lastShort = Math.max(lastShort, sequence)
-          else if (name === 'i') intended.add(sequence)
+          else if (name === 'i') expectedDeadLetters.add(sequence)
           else acked.add(sequence)
         }
         const adapter = createLmdbEvents({ folder })
@@ -121,7 +121,7 @@ for (const sync of ['os', 'always'] as const) {
         const dead = await readAll(adapter, DEAD, firstDead)
         firstDead += dead.length
         stored.push(...added)
-        for (const { metadata } of dead) buried.add(metadata['dead-id'])
+        for (const { metadata } of dead) deadLetterIds.add(metadata['dead-id'])
         const events = await pullAll(adapter)
         const faults = { missing: 0, lost: 0, forgotten: 0, again: 0 }
         for (const [sequence, key] of published)
@@ -131,9 +131,9 @@ for (const sync of ['os', 'always'] as const) {
           if (key === 'end/0/1' || events.has(sequence)) continue
           // Other events must be redelivered or become dead letters. On a busy machine, that includes events that were
           // delivered twice in time and processed late.
-          if (buried.has(id)) continue
+          if (deadLetterIds.has(id)) continue
           if (isPoison(key)) faults.lost++
-          else if (!intended.has(sequence)) faults.forgotten++
+          else if (!expectedDeadLetters.has(sequence)) faults.forgotten++
         }
         for (const sequence of acked) if (events.has(sequence)) faults.again++
         t.strictSame(faults, { missing: 0, lost: 0, forgotten: 0, again: 0 }, `kill ${round}`)
@@ -158,9 +158,9 @@ for (const sync of ['os', 'always'] as const) {
         'earlier events are unchanged',
       )
       await adapter.close?.()
-      const counts = `${published.size} published, ${acked.size} acknowledged, ${redelivered} redelivered, ${buried.size} dead letters`
+      const counts = `${published.size} published, ${acked.size} acknowledged, ${redelivered} redelivered, ${deadLetterIds.size} dead letters`
       t.ok(
-        published.size > KILLS && acked.size > KILLS && redelivered > 0 && buried.size > 0,
+        published.size > KILLS && acked.size > KILLS && redelivered > 0 && deadLetterIds.size > 0,
         counts,
       )
       t.comment(counts)

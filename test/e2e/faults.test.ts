@@ -19,18 +19,18 @@ const head = (length: number, ...fields: string[]) =>
   ['HTTP/1.1 200 OK', ...fields, `Content-Length: ${length}`, '', ''].join('\r\n')
 
 /** Actions of a backend by frequency. `body` names the request. */
-type Behaviour = (connection: RawConnection, body: string) => void
+type BackendAction = (connection: RawConnection, body: string) => void
 
-const respondAtOnce: Behaviour = (connection, body) => connection.send(head(body.length) + body)
-const chunked: Behaviour = (connection, body) =>
+const respondAtOnce: BackendAction = (connection, body) => connection.send(head(body.length) + body)
+const chunked: BackendAction = (connection, body) =>
   connection.send(
     `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`,
   )
-const large: Behaviour = (connection, body) => {
+const large: BackendAction = (connection, body) => {
   const complete = body + 'x'.repeat(300_000)
   connection.send(head(complete.length) + complete)
 }
-const FAULTS: readonly Behaviour[] = [
+const FAULTS: readonly BackendAction[] = [
   ({ socket }) => socket.destroy(),
   // Node.js loses the handle of a socket that is reset during its end.
   ({ socket }) => (socket.writableEnded ? socket.destroy() : socket.resetAndDestroy()),
@@ -50,7 +50,7 @@ const FAULTS: readonly Behaviour[] = [
  * Unsolicited bytes after a response. Backends with pipelining must not send any, because such bytes could belong to
  * any response.
  */
-const POISON: Behaviour = (connection, body) =>
+const POISON: BackendAction = (connection, body) =>
   connection.send(`${head(body.length)}${body}${head(6)}POISON`)
 
 for (const [name, listener] of Object.entries(LISTENERS)) {
@@ -61,7 +61,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
         const random = createRandom(pipeline)
         const faults = pipeline === 1 ? [...FAULTS, POISON] : FAULTS
         const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)]!
-        const respond: Behaviour = (connection, body) => {
+        const respond: BackendAction = (connection, body) => {
           const share = random()
           const behaviour =
             share < 0.15
@@ -95,26 +95,26 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
           while (next < REQUESTS) {
             const id = next++
             const method = id % 5 === 0 ? 'POST' : 'GET'
-            const leaving = id % 17 === 0 ? new AbortController() : undefined
-            if (leaving !== undefined) setImmediate(() => leaving.abort())
+            const controller = id % 17 === 0 ? new AbortController() : undefined
+            if (controller !== undefined) setImmediate(() => controller.abort())
             try {
               const { statusCode, body } = await request(`${gateway.origin}/app/${id}`, {
                 method,
                 dispatcher: agent,
-                ...(leaving && { signal: leaving.signal }),
+                ...(controller && { signal: controller.signal }),
               })
               const text = await body.text()
               if (statusCode === 200) {
                 outcomes.answered++
-                const honest =
+                const isUnaltered =
                   text === `<${id}>` || (text.startsWith(`<${id}>x`) && text.length >= 300_000)
-                if (!honest) invalid.push(`${id}: ${text.slice(0, 50)}`)
+                if (!isUnaltered) invalid.push(`${id}: ${text.slice(0, 50)}`)
               } else {
                 outcomes.refused++
                 if (statusCode < 502 || statusCode > 504) invalid.push(`${id}: ${statusCode}`)
               }
             } catch {
-              if (leaving === undefined) outcomes.cut++
+              if (controller === undefined) outcomes.cut++
               else outcomes.left++
             }
           }

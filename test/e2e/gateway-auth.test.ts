@@ -102,8 +102,8 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       const tokens = [undefined, await issue(JANE), await issue(JOE)]
       for (const [rules, ...granted] of table) {
         const changed = new Promise<void>((resolve) => {
-          const end = authorizer.onChange(() => {
-            end()
+          const unsubscribe = authorizer.onChange(() => {
+            unsubscribe()
             resolve()
           })
         })
@@ -242,7 +242,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
     }
   })
 
-  for (const [description, end] of Object.entries({
+  for (const [description, action] of Object.entries({
     'a change of rules': (opened: Awaited<ReturnType<typeof open>>) =>
       opened.source.setRules('mx', createRule({ scope: 'admin' })),
     'a revocation': (opened: Awaited<ReturnType<typeof open>>) => opened.source.revoke('it'),
@@ -274,8 +274,8 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
         getClose(tunnel),
       ])
       const startMs = performance.now()
-      end(opened)
-      end(web)
+      action(opened)
+      action(web)
       const [line, event, callEnd, streamEnd, tunnelEnd] = await ends
       t.ok(performance.now() - startMs < CHANGE_MS)
       t.match(line, /"Code":401/)

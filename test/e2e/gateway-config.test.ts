@@ -72,11 +72,11 @@ t.test('mx api: diff, apply, history and rollback', async (t) => {
   t.equal(statSync(config).mode & 0o777, 0o640)
 
   write('bad.yaml', 'routes: 3\n')
-  for (const [word, code] of [
+  for (const [source, code] of [
     ['diff', 2],
     ['apply', 127],
   ] as const) {
-    const bad = await mxApi(word, 'bad.yaml')
+    const bad = await mxApi(source, 'bad.yaml')
     t.equal(bad.code, code)
     t.match(bad.stderr, /gateway\.yaml:1:9: routes must be/)
   }

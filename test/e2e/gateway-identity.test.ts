@@ -122,13 +122,13 @@ t.test('ends streams and WebSockets when their token expires', async (t) => {
 
 t.test('ends streams and WebSockets when their key or password is removed', async (t) => {
   const { write, sendRequest, watch } = await open(t)
-  const shown = [apiKey('a key'), basic('bank', 'a password')]
-  const watched = await Promise.all(shown.map(watch))
+  const credentials = [apiKey('a key'), basic('bank', 'a password')]
+  const watched = await Promise.all(credentials.map(watch))
   write('keys.txt', toKeyLine('another key'))
   write('users.txt', await toUserLine('another password'))
   const ends = await Promise.all(watched.flatMap(({ ends }) => ends))
   t.same(ends, ['cut', '4401 Unauthorized', 'cut', '4401 Unauthorized'])
-  for (const headers of shown) t.equal((await sendRequest(headers)).status, 401)
+  for (const headers of credentials) t.equal((await sendRequest(headers)).status, 401)
   t.equal((await sendRequest(apiKey('another key'))).status, 200)
   t.equal((await sendRequest(basic('bank', 'another password'))).status, 200)
 })

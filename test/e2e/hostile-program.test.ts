@@ -264,7 +264,7 @@ t.test('a program is denied access to resources of other services', async (t) =>
   }
   for (const [target, attempts] of Object.entries(ATTACKS))
     await t.test(target, async (t) => {
-      for (const one of attempts) isDenied(t, await attempt('call', one), one)
+      for (const target of attempts) isDenied(t, await attempt('call', target), target)
     })
   for (const one of STREAMS) isDenied(t, await attempt('stream', one), one)
   t.match(
@@ -370,9 +370,9 @@ t.test(
 )
 
 t.test('mx kill deletes the account of the program and ends its processes', async (t) => {
-  const words = ['/bin/sleep', String(randomInt(1e6, 1e9))]
-  await program('Escape', { words })
-  await waitUntil(async () => isRunning(words))
+  const command = ['/bin/sleep', String(randomInt(1e6, 1e9))]
+  await program('Escape', { words: command })
+  await waitUntil(async () => isRunning(command))
   const auth = await sendRequest<{ id: string; secret: string }>('shop', 'Shop.Credentials')
   t.equal(auth.id, 'shop@latest')
   const anonymousClient = openClient(t, { proxy: server.proxy, retries: 0 })
@@ -380,12 +380,19 @@ t.test('mx kill deletes the account of the program and ends its processes', asyn
     anonymousClient.call<{ token: Record<string, string> }>('auth', 'Auth.Token', request)
   const { token } = await logIn(auth)
   await mx('kill', 'shop')
-  t.equal(isRunning(words), false, 'even in its own session, without the environment')
+  t.equal(isRunning(command), false, 'even in its own session, without the environment')
   const { accounts } = await sendRequest<{ accounts: { id: string }[] }>('auth', 'Accounts.List')
   t.same(accounts.map(({ id }) => id).sort(), ['admin', 'local', 'pay@latest'])
   await t.rejects(logIn(auth), { code: 400 })
   await t.rejects(logIn({ refresh_token: token['refresh_token'] }), { code: 400 })
-  const late = openClient(t, { proxy: server.proxy, token: token['access_token']!, retries: 0 })
-  const write = late.call('store', 'Store.Write', { ...RECORD, options: { table: 'shop' } })
+  const clientAfterKill = openClient(t, {
+    proxy: server.proxy,
+    token: token['access_token']!,
+    retries: 0,
+  })
+  const write = clientAfterKill.call('store', 'Store.Write', {
+    ...RECORD,
+    options: { table: 'shop' },
+  })
   await t.rejects(write, { code: 401 })
 })

@@ -76,7 +76,7 @@ t.test('SIGKILL of one of three servers', async (t) => {
   const stored = new Map<number, string>()
   const acked = new Set<number>()
   /** Events are not redelivered if the server processed their acknowledgement before the kill. */
-  const uncertain = new Set<number>()
+  const unconfirmed = new Set<number>()
   let redelivered = 0
   let hasEnded = false
 
@@ -100,7 +100,7 @@ t.test('SIGKILL of one of three servers', async (t) => {
         deliveries.map(async (delivery) => {
           await Promise.resolve(delivery.ack()).then(
             () => acked.add(delivery.event.sequence),
-            () => uncertain.add(delivery.event.sequence),
+            () => unconfirmed.add(delivery.event.sequence),
           )
         }),
       )
@@ -132,7 +132,7 @@ t.test('SIGKILL of one of three servers', async (t) => {
   t.equal(new Set(ids.values()).size, last, 'no event is stored twice')
   t.equal(redelivered, 0, 'no acknowledged event was redelivered')
   const missing = [...ids.keys()].filter(
-    (sequence) => !acked.has(sequence) && !uncertain.has(sequence),
+    (sequence) => !acked.has(sequence) && !unconfirmed.has(sequence),
   )
   t.same(missing, [], 'the group received all events')
 })

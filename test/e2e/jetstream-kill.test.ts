@@ -70,8 +70,8 @@ t.test('SIGKILL of NATS under load', async (t) => {
       for (const delivery of await member.pull(64, 1e6)) {
         const { sequence } = delivery.event
         pulled.add(sequence)
-        const settledMs = acked.get(sequence)
-        if (settledMs !== undefined && settledMs < nowMs - ON_ITS_WAY_MS) redelivered++
+        const ackedAtMs = acked.get(sequence)
+        if (ackedAtMs !== undefined && ackedAtMs < nowMs - ON_ITS_WAY_MS) redelivered++
         Promise.resolve(delivery.ack()).then(
           () => acked.set(sequence, performance.now()),
           (error: GatewayError) => codes.add(error.code),
@@ -112,8 +112,8 @@ t.test('SIGKILL of NATS under load', async (t) => {
     for (const { sequence, id } of events) ids.set(sequence, id)
     from = next
   }
-  const lost = [...stored].filter(([sequence, id]) => ids.get(sequence) !== id)
-  t.same(lost, [], 'every acknowledged event exists with its sequence')
+  const missing = [...stored].filter(([sequence, id]) => ids.get(sequence) !== id)
+  t.same(missing, [], 'every acknowledged event exists with its sequence')
   t.equal(new Set(ids.values()).size, ids.size, 'no event is stored twice')
   t.equal(duplicates, 0, 'no sequence is assigned twice')
   t.same(

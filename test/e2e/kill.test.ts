@@ -48,8 +48,8 @@ for (const method of ['GET', 'POST'] as const) {
       }
       const clients = Array.from({ length: 64 }, load)
       const count = () => [...responses.values()].reduce((sum, n) => sum + n, 0)
-      const reach = (total: number) => waitUntil(() => count() >= total)
-      await reach(1000)
+      const waitForCount = (total: number) => waitUntil(() => count() >= total)
+      await waitForCount(1000)
       t.equal(failed, 0)
       t.equal(responses.size, 2, 'both backends serve')
 
@@ -67,13 +67,13 @@ for (const method of ['GET', 'POST'] as const) {
         inFlight = Math.max(inFlight, victim!.active)
         await new Promise((resolve) => setImmediate(resolve))
       }
-      await reach(count() + 2000)
+      await waitForCount(count() + 2000)
       const after = failed
       t.ok(inFlight > 0, `${inFlight} were in flight`)
       if (method === 'GET') t.equal(after, 0, 'idempotent requests were retried')
       else t.ok(after <= inFlight, `${after} of ${inFlight} requests in flight failed`)
       const before = responses.get(String(backends[0]!.child.pid))
-      await reach(count() + 1000)
+      await waitForCount(count() + 1000)
       stop = true
       await Promise.all(clients)
       t.equal(failed, after, 'no failure afterwards')

@@ -21,7 +21,7 @@ interface Server extends RunningMx {
   readonly client: Client
 }
 
-type Named = Record<'a' | 'b' | 'c' | 'd' | 'e' | 'hub', Server>
+type NamedServers = Record<'a' | 'b' | 'c' | 'd' | 'e' | 'hub', Server>
 
 interface Options {
   readonly nodes?: readonly Server[]
@@ -104,7 +104,7 @@ async function locate({ client }: Server, service: string): Promise<unknown> {
   }
 }
 
-async function ways({ client }: Server, service: string): Promise<string> {
+async function findPaths({ client }: Server, service: string): Promise<string> {
   const { routes } = await client.call<{ routes: RouteMessage[] }>('network', 'Network.Routes', {
     query: { service },
   })
@@ -142,20 +142,20 @@ function load(t: Test, server: Server, service: string, callers: number) {
 t.test(
   'a ring of five: routes avoid a killed server, and each caller loses at most one call',
   async (t) => {
-    const { a, b, c, e } = (await startAll(t, 'a-b b-c c-d d-e e-a')) as Named
+    const { a, b, c, e } = (await startAll(t, 'a-b b-c c-d d-e e-a')) as NamedServers
     await serve(t, c, 'greeter')
     await responses(a, 'greeter', 'c')
-    await eventually(async () => (await ways(a, 'greeter')) === 'b c, e d c')
+    await eventually(async () => (await findPaths(a, 'greeter')) === 'b c, e d c')
     const { failures, waitForMore, stop } = load(t, a, 'greeter', 8)
     await waitForMore(200)
     await kill(b)
-    await eventually(async () => (await ways(a, 'greeter')) === 'e d c')
+    await eventually(async () => (await findPaths(a, 'greeter')) === 'e d c')
     await waitForMore(200)
     t.ok(failures.length <= 8, `${failures.length} of 8 callers`)
     t.ok(failures.every((code) => code === 502))
     failures.length = 0
     const restarted = await startServer(t, 'b', { nodes: [a, c], address: b.address })
-    await eventually(async () => (await ways(a, 'greeter')).startsWith('b c'))
+    await eventually(async () => (await findPaths(a, 'greeter')).startsWith('b c'))
     t.equal(await locate(restarted, 'greeter'), 'c')
     await waitForMore(200)
     await stop()
@@ -165,7 +165,7 @@ t.test(
 )
 
 t.test('a line: partitions merge again, and loops end', async (t) => {
-  const { a, b, c, d } = (await startAll(t, 'a-b b-c c-d')) as Named
+  const { a, b, c, d } = (await startAll(t, 'a-b b-c c-d')) as NamedServers
   await serve(t, a, 'left')
   await serve(t, d, 'right')
   await responses(a, 'right', 'd')
@@ -183,11 +183,15 @@ t.test('a line: partitions merge again, and loops end', async (t) => {
   // The stopped server neither responds nor closes connections, as in a network partition.
   b.child.kill('SIGSTOP')
   t.teardown(() => b.child.kill('SIGCONT'))
-  await eventually(async () => (await ways(d, 'left')) === '')
+  await eventually(async () => (await findPaths(d, 'left')) === '')
   await responses(d, 'left', 503)
   await responses(a, 'right', 503)
-  const lost = await fetch(`${d.gateway}/left/a/where`)
-  t.strictSame([lost.status, lost.headers.has('retry-after')], [503, true], 'two links apart')
+  const response = await fetch(`${d.gateway}/left/a/where`)
+  t.strictSame(
+    [response.status, response.headers.has('retry-after')],
+    [503, true],
+    'two links apart',
+  )
   t.equal(await locate(c, 'right'), 'd', 'both partitions continue to work')
   t.equal(await locate(a, 'left'), 'a')
   b.child.kill('SIGCONT')
@@ -207,7 +211,7 @@ t.test('a line: partitions merge again, and loops end', async (t) => {
 })
 
 t.test('a star: its center and a leaf are killed and restarted', async (t) => {
-  const { hub, b, c } = (await startAll(t, 'b-hub c-hub')) as Named
+  const { hub, b, c } = (await startAll(t, 'b-hub c-hub')) as NamedServers
   await serve(t, c, 'greeter')
   await responses(b, 'greeter', 'c')
   await kill(hub)
@@ -218,7 +222,7 @@ t.test('a star: its center and a leaf are killed and restarted', async (t) => {
   await responses(b, 'greeter', 'c')
 
   await serve(t, b, 'greeter')
-  await eventually(async () => (await ways(a, 'greeter')) === 'b, c')
+  await eventually(async () => (await findPaths(a, 'greeter')) === 'b, c')
   const { failures, waitForMore, stop } = load(t, a, 'greeter', 8)
   await waitForMore(200)
   await kill(b)
@@ -227,7 +231,7 @@ t.test('a star: its center and a leaf are killed and restarted', async (t) => {
   t.ok(failures.every((code) => code === 502))
   failures.length = 0
   const rejoined = await startServer(t, 'b', { nodes: [a], address: b.address })
-  await eventually(async () => (await ways(a, 'greeter')) === 'b, c')
+  await eventually(async () => (await findPaths(a, 'greeter')) === 'b, c')
   await waitForMore(200)
   c.child.kill('SIGTERM')
   t.equal(await c.ended, 0)

@@ -176,8 +176,8 @@ t.test('preserves JSON numbers of requests and responses exactly', async (t) => 
     [() => run({ run: () => runDynamic('typed', ['stream', '--json', typed], []) }), readable],
   ]
   for (const [command, reply] of commands) {
-    const shown = await command()
-    t.equal(reply === readable ? shown.replace(/\s/g, '') : shown.trim(), reply)
+    const output = await command()
+    t.equal(reply === readable ? output.replace(/\s/g, '') : output.trim(), reply)
     t.equal(bodies.pop(), typed)
   }
   const yaml = await run(callCommand, 'typed', 'Typed.Call', '-oyaml')

@@ -86,8 +86,8 @@ t.test('a service in Python with the standard library only, behind the gateway',
     t.strictSame(await posted.json(), { message: 'Hello Jörg 😀' })
 
     const form = new URLSearchParams({ name: 'Ann' })
-    const filled = await service.fetch('/helloworld/call', { method: 'POST', body: form })
-    t.strictSame(await filled.json(), { message: 'Hello Ann' })
+    const fromForm = await service.fetch('/helloworld/call', { method: 'POST', body: form })
+    t.strictSame(await fromForm.json(), { message: 'Hello Ann' })
 
     const name = 'x'.repeat(1_000_000)
     const long = await service.post('/helloworld/call', JSON.stringify({ name }))
@@ -124,10 +124,10 @@ t.test('a service in Python with the standard library only, behind the gateway',
       Status: 'Bad Request',
     })
     t.equal((await service.post('/helloworld/call', '{"name":')).status, 400)
-    const absent = await service.fetch('/helloworld/absent')
-    t.equal(absent.status, 404)
-    t.match(await absent.json(), { Detail: `endpoint not found: ${SERVICE}.Helloworld.Absent` })
-    t.equal((await service.fetch('/nobody/call')).status, 404)
+    const missing = await service.fetch('/helloworld/absent')
+    t.equal(missing.status, 404)
+    t.match(await missing.json(), { Detail: `endpoint not found: ${SERVICE}.Helloworld.Absent` })
+    t.equal((await service.fetch('/unknown/call')).status, 404)
     const call = { service: SERVICE, method: 'Helloworld.Stream', request: { name: 'John' } }
     const stream = await service.post('/rpc', JSON.stringify(call))
     t.equal(stream.status, 400, 'a stream for a caller that does not accept one')
@@ -148,8 +148,8 @@ t.test('a service in Python with the standard library only, behind the gateway',
       `:\n\n${greetings.map((greeting) => `data: ${greeting}\n\n`).join('')}event: end\ndata: {}\n\n`,
     )
 
-    const noCount = await service.fetch('/helloworld/stream?name=John&count=0')
-    t.equal(await noCount.text(), '', 'an empty stream')
+    const empty = await service.fetch('/helloworld/stream?name=John&count=0')
+    t.equal(await empty.text(), '', 'an empty stream')
     const early = await service.fetch('/helloworld/stream?count=3')
     t.equal(early.status, 400, 'an error before the first message is the response')
   })

@@ -114,7 +114,7 @@ t.test('rejects builds and programs beyond a quota with 429 in its namespace onl
     settle(deployer.create(name, files))
   t.match(await create(acme, 'slow', SLOW_BUILD), OK)
   assertRejected(t, await create(acme, 'shop'), 'builds', 429)
-  for (const by of [other, operator]) t.match(await create(by, 'shop'), OK)
+  for (const creator of [other, operator]) t.match(await create(creator, 'shop'), OK)
   await operatorInAcme.deployer.call('Delete', 'slow')
   for (const name of ['shop', 'cart']) {
     t.match(await create(acme, name), OK)

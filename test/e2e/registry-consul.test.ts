@@ -61,9 +61,9 @@ t.test(
       await received(...services, late)
       // The empty Consul discovers the other nodes by their next heartbeats; until then, the gateway still routes to
       // them.
-      const known = empty ? [late] : [...services, late]
-      await eventually(async () => (await listNodes(registry)).length >= known.length)
-      for (const address of listAddresses(...known))
+      const nodes = empty ? [late] : [...services, late]
+      await eventually(async () => (await listNodes(registry)).length >= nodes.length)
+      for (const address of listAddresses(...nodes))
         t.ok((await listNodes(registry)).includes(address))
       services.push(late)
     }

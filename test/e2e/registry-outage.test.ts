@@ -50,7 +50,7 @@ async function open(t: Test) {
       await remote.close()
       t.same(
         await respondingNodes(),
-        addresses.map((one) => `200 ${one}`).sort(),
+        addresses.map((address) => `200 ${address}`).sort(),
         'the registry is not needed',
       )
       const registry = createMemoryRegistry()
@@ -73,14 +73,14 @@ t.test(
     const late = await openBackend(t)
     await registry().register!(makeService('greeter', [late.address]))
     await waitForNodes(toResponses([...nodes, late]))
-    const [stays, ...stopped] = nodes
+    const [runningNode, ...stopped] = nodes
     await registry().deregister!(
       makeService(
         'greeter',
         stopped.map(({ address }) => address),
       ),
     )
-    const rest = toResponses([stays!, late])
+    const rest = toResponses([runningNode!, late])
     await waitForNodes(rest)
     for (const node of stopped) await node.close()
     t.same(await respondingNodes(100), rest)

@@ -64,10 +64,10 @@ function load(t: Test, { address }: RpcProxy) {
     await Promise.all(callers)
   }
   t.teardown(stop)
-  const by = ({ pid }: Running): number => responses.get(pid) ?? 0
+  const countResponses = ({ pid }: Running): number => responses.get(pid) ?? 0
   const received = (...nodes: Running[]): Promise<void> => {
-    const before = nodes.map(by)
-    return eventually(async () => nodes.every((node, i) => by(node) > before[i]! + 20))
+    const before = nodes.map(countResponses)
+    return eventually(async () => nodes.every((node, i) => countResponses(node) > before[i]! + 20))
   }
   return { failures, received, stop }
 }

@@ -23,14 +23,14 @@ process.chdir(work)
 const password = readFileSync(join(home, '.mx/admin_password'), 'utf8').trim()
 await read(t, () => loginCommand.run(['admin', `--password=${password}`]))
 
-const run = (...words: string[]) => runCommand.run(words)
-const update = (...words: string[]) => updateCommand.run(words)
-const kill = (...words: string[]) => killCommand.run(words)
+const run = (...args: string[]) => runCommand.run(args)
+const update = (...args: string[]) => updateCommand.run(args)
+const kill = (...args: string[]) => killCommand.run(args)
 
-async function read(t: Test, show: () => Promise<void>): Promise<string> {
+async function read(t: Test, run: () => Promise<void>): Promise<string> {
   const written = t.capture(process.stdout, 'write', () => true)
   try {
-    await show()
+    await run()
   } finally {
     written.restore()
   }
@@ -38,7 +38,7 @@ async function read(t: Test, show: () => Promise<void>): Promise<string> {
     .map(({ args }) => String(args[0]))
     .join('')
 }
-const status = (t: Test, ...words: string[]) => read(t, () => statusCommand.run(words))
+const status = (t: Test, ...args: string[]) => read(t, () => statusCommand.run(args))
 const logs = (t: Test, ...words: string[]) => read(t, () => logsCommand.run(words))
 
 /** A program that returns a text at `GET /`, and logs it. */

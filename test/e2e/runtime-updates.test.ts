@@ -18,7 +18,7 @@ const PAUSE_MS = 5
 const RESTART = 1012
 
 /** Serves calls and endless streams, with a shorter drain time than `run()`, so that each update cuts the streams. */
-const toTicking = (answer: string) => ({
+const makeProgram = (answer: string) => ({
   'main.mjs': `
 import { endpoint, Service, Type } from 'mx-gateway'
 
@@ -48,7 +48,7 @@ t.test('8 updates under load: no call fails, and WebSockets end only with 1012',
     t,
     openClient(t, { proxy: server.proxy, token: server.token }),
   )
-  await create('ticker', toTicking('0'))
+  await create('ticker', makeProgram('0'))
   t.match(await settled('ticker'), { status: 4 })
 
   let hasEnded = false
@@ -84,7 +84,7 @@ t.test('8 updates under load: no call fails, and WebSockets end only with 1012',
     }
   })
   for (let i = 1; i <= UPDATES; i++) {
-    await update('ticker', toTicking(String(i)))
+    await update('ticker', makeProgram(String(i)))
     t.match(await settled('ticker'), { status: 4 })
     await waitUntil(() => responses.has(String(i)))
   }

@@ -27,7 +27,7 @@ async function openCluster(t: Test) {
   const nats = await startNats(t, { jetStream: true })
   const postgres = await startPostgres(t)
   if (consul === undefined || nats === undefined || postgres === undefined) return undefined
-  const words = [
+  const args = [
     '--profile=cluster',
     `--registry=consul://${consul.host}:${consul.port}`,
     `--broker=${nats.url}`,
@@ -36,7 +36,7 @@ async function openCluster(t: Test) {
     `--store=${postgres.url()}`,
   ]
   const env = { MX_CONFIG_SECRET_KEY: makeSecretKey(), MX_ADMIN_PASSWORD: 'open-sesame' }
-  return { words, env, start: () => startServerProcess(t, words, { env }) }
+  return { args, env, start: () => startServerProcess(t, args, { env }) }
 }
 
 t.test('servers of a cluster act as one platform', async (t) => {
@@ -117,7 +117,7 @@ t.test('rejects a server with another key', async (t) => {
   await createConfig(openClient(t, { proxy: one.proxy, auth: one.auth })).set('a', 'x', {
     secret: true,
   })
-  const { ended, output } = launchServer(t, cluster.words, {
+  const { ended, output } = launchServer(t, cluster.args, {
     env: { MX_CONFIG_SECRET_KEY: makeSecretKey() },
   })
   t.equal(await ended, 1)

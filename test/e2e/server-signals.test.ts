@@ -73,8 +73,8 @@ t.test('completes requests in flight on keep-alive connections', async (t) => {
   const clients = Array.from({ length: 50 }, () => requestContinuously(server.gateway))
   await waitUntil(() => clients.every(({ answers }) => answers() > 5), START_MS)
   server.child.kill('SIGTERM')
-  const ends = await Promise.all(clients.map(({ ended }) => ended))
-  t.same([...new Set(ends)], ['in order'])
+  const outcomes = await Promise.all(clients.map(({ ended }) => ended))
+  t.same([...new Set(outcomes)], ['in order'])
   t.equal(await server.ended, 0)
 })
 

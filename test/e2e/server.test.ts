@@ -118,11 +118,11 @@ t.test('retains acknowledged writes after SIGKILL under load', async (t) => {
         settings = n
       }
     }
-    const working = Promise.allSettled([change(), ...Array.from({ length: 20 }, (_, i) => work(i))])
+    const writes = Promise.allSettled([change(), ...Array.from({ length: 20 }, (_, i) => work(i))])
     const before = records.size
     await waitUntil(() => records.size > before + 200, 30_000)
     await server.kill()
-    await working
+    await writes
   }
   t.comment(`${records.size} records, ${events.size} events, ${settings} changes acknowledged`)
 })
@@ -168,9 +168,9 @@ t.test('rejects a second server in a folder, and the first one continues', async
   const headers = { authorization: `Bearer ${first.token}` }
   t.equal((await fetch(`${first.gateway}/store/databases`, { headers })).status, 200)
   await first.kill()
-  const racing = Array.from({ length: 3 }, () => launchServer(t, [], { home }))
+  const launches = Array.from({ length: 3 }, () => launchServer(t, [], { home }))
   const results = await Promise.all(
-    racing.map(({ waitUntil, output }) =>
+    launches.map(({ waitUntil, output }) =>
       waitUntil(/server ready"/).then(
         () => 'ready',
         () => output.stderr,

@@ -26,7 +26,7 @@ async function heapBytes(): Promise<number> {
 }
 
 /** Sends `total` requests over {@link CONNECTIONS} connections, each after the previous response. */
-async function drive(port: number, total: number): Promise<void> {
+async function sendRequests(port: number, total: number): Promise<void> {
   let remaining = total
   const run = async () => {
     const socket = connect(port, '127.0.0.1')
@@ -68,12 +68,12 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       const upstream = await gateway.directory.find('go.mx.api.app')
       const unused = () => waitUntil(() => upstream!.nodes.every(({ pool }) => pool.size === 0))
 
-      await drive(gateway.port, 5000)
+      await sendRequests(gateway.port, 5000)
       await settled()
       await unused()
       const files = countFiles()
       const heap = await heapBytes()
-      await drive(gateway.port, REQUESTS)
+      await sendRequests(gateway.port, REQUESTS)
       await settled()
       await unused()
       await waitUntil(() => countFiles() <= files)

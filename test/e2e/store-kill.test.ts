@@ -57,19 +57,19 @@ async function readAll(
 
 /** Acknowledged records with a prefix (of a round, or all) that are missing or changed. */
 async function findFaults(store: Store, prefix: string, acknowledged: Iterable<string>) {
-  const left = await readAll(store, LEFT, prefix)
+  const remaining = await readAll(store, LEFT, prefix)
   const right = await readAll(store, RIGHT, prefix)
   let missing = 0
   let incomplete = 0
   let written = 0
-  for (const key of acknowledged) if (!left.has(key)) missing++
-  for (const [key, value] of left) {
+  for (const key of acknowledged) if (!remaining.has(key)) missing++
+  for (const [key, value] of remaining) {
     if (key.startsWith('last/')) continue
     written++
     if (!value.equals(makeValue(key))) incomplete++
-    const [ofRound, writer, n] = key.split('/')
+    const [roundKey, writer, n] = key.split('/')
     // Ten writes later, its pair is deleted in the same commit as another write.
-    const isDeleted = left.has(`${ofRound}/${writer}/${Number(n) + 10}`)
+    const isDeleted = remaining.has(`${roundKey}/${writer}/${Number(n) + 10}`)
     if (right.has(key) === isDeleted) incomplete++
     if (!isDeleted && !right.get(key)?.equals(value)) incomplete++
   }

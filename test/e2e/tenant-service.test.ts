@@ -52,8 +52,8 @@ for (const variant of ['proxy', 'registry'] as const)
         transports.gateway('shop', endpoint, {}, joe, namespace)
       t.match(await call('Shop.Call'), { code: 404 }, 'not registered in mx')
       t.match(await call('Shop.Call', 'acme'), { code: 200, body: { account: 'joe' } })
-      const is = { account: 'shop@latest', namespace: 'acme' }
-      t.match(await call('Shop.Ask', 'acme'), { code: 200, body: { is } })
+      const expected = { account: 'shop@latest', namespace: 'acme' }
+      t.match(await call('Shop.Ask', 'acme'), { code: 200, body: { is: expected } })
     },
   )
 

@@ -17,7 +17,7 @@ import { runAtTerminal } from '../fixtures/terminal.ts'
 
 const HOSTILE = 'x\x1b]0;title\x07\x1b[2J\0\ry\u009b2Jz\x7f\u202ew\u2066'
 /** Control characters of terminals except line ends, tabs and colors. */
-const STEERS =
+const CONTROL_CHARACTERS =
   /\x1b(?!\[[\d;:]*m)|[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]|\r(?!\r?\n)/u
 
 const { home, env, run, mx, proxy } = await openCliServer(t)
@@ -87,7 +87,7 @@ t.test('no command passes terminal control sequences of a service', async (t) =>
     for (const args of nextCommand) {
       const output = await runAtTerminal(t, args, { cwd: home, env })
       t.match(output, '\\u202e', `${args.join(' ')}: prints the text`)
-      t.notMatch(output, STEERS, `${args.join(' ')}: prints no control characters`)
+      t.notMatch(output, CONTROL_CHARACTERS, `${args.join(' ')}: prints no control characters`)
     }
   }
   await Promise.all([runNext(), runNext()])

@@ -9,8 +9,8 @@ import { readPeakRss, readRss, resetPeak } from '../fixtures/process-memory.ts'
 import { openRawBackend, tick } from '../fixtures/raw-backend.ts'
 
 const BYTES = 384 * 1024 ** 2
-const WARM = 64 * 1024 ** 2
-const GROWTH_MAX = 64 * 1024 ** 2
+const WARM_UP_BYTES = 64 * 1024 ** 2
+const MAX_GROWTH_BYTES = 64 * 1024 ** 2
 /** Sent repeatedly, so that neither side generates bytes. */
 const PIECE = Buffer.alloc(1024 ** 2, 'volume')
 
@@ -98,8 +98,8 @@ else {
           return received
         }
 
-        await upload(WARM)
-        await download(WARM, false)
+        await upload(WARM_UP_BYTES)
+        await download(WARM_UP_BYTES, false)
         const before = readRss(pid)
         for (const [description, run] of [
           ['up', () => upload(BYTES)],
@@ -112,7 +112,7 @@ else {
           const growth = readPeakRss(pid) - before
           t.ok(bytes >= BYTES && bytes < BYTES * 1.01, `${description}: ${bytes} bytes`)
           t.ok(
-            growth < GROWTH_MAX,
+            growth < MAX_GROWTH_BYTES,
             `${description}: ${Math.round(growth / 1024 ** 2)} MiB more at the peak`,
           )
           t.comment(

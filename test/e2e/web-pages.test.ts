@@ -18,7 +18,7 @@ const SET = '/config/set?path=a&value.data=1'
 const READING =
   /\.(?:Get|GetService|Read|List\w*|Watch\w*|History|Config|ConfiguredRoutes|Logs|Keys|Inspect|Test|Stats|Requests|Routes|Plugins|Explain|Graph|Nodes|Services|Status|Topics|Groups|Databases|Tables)$/
 
-interface Sent {
+interface RequestCase {
   readonly method?: string
   readonly path?: string
   readonly headers?: Readonly<Record<string, string>>
@@ -36,7 +36,7 @@ async function open(t: Test, words: readonly string[] = []) {
   ])
   const token = await logIn(url, { id: 'admin', secret: server.adminPassword!.password })
   const sendRequest = (
-    { method = 'GET', path = '/', headers = {}, body = '' }: Sent,
+    { method = 'GET', path = '/', headers = {}, body = '' }: RequestCase,
     { port } = server.address,
   ): Promise<{ status: number; text: string }> =>
     new Promise((resolve, reject) => {
@@ -62,7 +62,7 @@ for (const listener of ['uws', 'node']) {
     const { sendRequest, isSet, server } = await open(t, [`--listener=${listener}`])
     const image = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'no-cors' }
     const link = { ...image, 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' }
-    const rows: Sent[] = [
+    const rows: RequestCase[] = [
       { path: SET, headers: { origin: EVIL } },
       { path: SET, headers: { origin: 'null' } },
       { path: SET, headers: { ...image, 'sec-fetch-dest': 'image' } },
@@ -99,7 +99,7 @@ for (const listener of ['uws', 'node']) {
         Status: 'Forbidden',
       })
     }
-    for (const headers of [{ origin: EVIL }, { host: 'evil.test' }] as Sent['headers'][]) {
+    for (const headers of [{ origin: EVIL }, { host: 'evil.test' }] as RequestCase['headers'][]) {
       const socket = await rejectedWebSocket(server.address.port, {
         path: '/config/watch',
         headers,
@@ -161,7 +161,7 @@ for (const listener of ['uws', 'node']) {
     t.notOk(await isSet())
 
     t.equal((await sendRequest({}, server.webAddress)).status, 200)
-    for (const headers of [{ host: 'evil.test' }, { origin: EVIL }] as Sent['headers'][])
+    for (const headers of [{ host: 'evil.test' }, { origin: EVIL }] as RequestCase['headers'][])
       t.equal((await sendRequest({ headers: headers! }, server.webAddress)).status, 403)
   })
 }
@@ -200,7 +200,7 @@ t.test('denies browser navigation to built-in endpoints that modify data', async
           ...{ path: '/rpc', method: 'POST', headers: FORM },
           body: `service=${name}&method=${endpoint.name}&request={}`,
         },
-      ] as Sent[]) {
+      ] as RequestCase[]) {
         const reply = await sendRequest({ ...sent, headers: { ...entered, ...sent.headers } })
         t.equal(reply.status, status, `${sent.path} ${full}`)
         t.match(JSON.parse(reply.text), { Detail })

@@ -8,10 +8,10 @@ import { begin } from '../fixtures/served-calls.ts'
 
 /** Returns the result of `look` in the context of a call with this metadata block. */
 function runBlock<T>(block: string, read: (ctx: ReturnType<typeof createContext>) => T): T {
-  let seen: { value: T } | undefined
+  let result: { value: T } | undefined
   const log = createServiceLog({ service: 'greeter', level: 'silent', write: () => {} })
   const handle = (_request: unknown, ctx: ReturnType<typeof createContext>) => {
-    seen = { value: read(ctx) }
+    result = { value: read(ctx) }
   }
   const dispatcher = createDispatcher({
     service: 'greeter',
@@ -20,7 +20,7 @@ function runBlock<T>(block: string, read: (ctx: ReturnType<typeof createContext>
   })
   const { error } = begin(dispatcher, 'A.B', { metadata: block })
   if (error !== undefined) throw error.cause
-  return seen!.value
+  return result!.value
 }
 
 t.test(
@@ -108,9 +108,12 @@ t.test('a context has service, endpoint, namespace and request id', async (t) =>
 })
 
 t.test('a context has a deadline, the remaining time, and a signal that aborts', async (t) => {
-  const none = createContext()
-  t.strictSame([none.msLeft, none.deadlineMs], [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY])
-  t.equal(none.signal.aborted, false)
+  const withoutDeadline = createContext()
+  t.strictSame(
+    [withoutDeadline.msLeft, withoutDeadline.deadlineMs],
+    [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY],
+  )
+  t.equal(withoutDeadline.signal.aborted, false)
   const expired = createContext({ timeoutMs: 0 })
   t.equal(expired.msLeft, 0)
   const expiring = createContext({ timeoutMs: 1 })
@@ -132,11 +135,11 @@ t.test('log lines of a context have endpoint and request id', async (t) => {
     log: { debug: note, info: note, warn: note, error: note },
   })
   ctx.log.info({ name: 'John' }, 'greeted')
-  ctx.log.warn({ id: 'own' }, 'odd')
+  ctx.log.warn({ id: 'own' }, 'a warning')
   ctx.log.error({}, 'bad')
   t.strictSame(noted, [
     { endpoint: 'A.B', id: 'r-1', name: 'John', message: 'greeted' },
-    { endpoint: 'A.B', id: 'r-1', _id: 'own', message: 'odd' },
+    { endpoint: 'A.B', id: 'r-1', _id: 'own', message: 'a warning' },
     { endpoint: 'A.B', id: 'r-1', message: 'bad' },
   ])
 })

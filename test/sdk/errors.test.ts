@@ -43,9 +43,9 @@ t.test('error constructors create typed errors with id, code, detail and status'
 
 t.test('an error body is parsed with names in any letter case, as text or bytes', async (t) => {
   const upper = { Id: 'greeter', Code: 409, Detail: 'taken', Status: 'Conflict' }
-  const lower = { id: 'greeter', code: 409, detail: 'taken', status: 'Conflict' }
-  const shout = { ID: 'greeter', CODE: 409, DETAIL: 'taken', STATUS: 'Conflict' }
-  for (const fields of [upper, lower, shout]) {
+  const lowerCase = { id: 'greeter', code: 409, detail: 'taken', status: 'Conflict' }
+  const upperCase = { ID: 'greeter', CODE: 409, DETAIL: 'taken', STATUS: 'Conflict' }
+  for (const fields of [upper, lowerCase, upperCase]) {
     const text = JSON.stringify(fields)
     for (const body of [text, Buffer.from(text)])
       t.strictSame(parseServiceError(body, 'other').toBody(), upper)

@@ -44,18 +44,18 @@ t.test('a response of a plugin stops the chain and runs the reply hooks', async 
 
 t.test('an error of a plugin determines the status, and the test receives the cause', async (t) => {
   const failure = new GatewayError('a', 429, 'later')
-  const known = await runPlugin({ name: 'a', onRoute: () => Promise.reject(failure) })
-  t.equal(known.status, 429)
-  t.equal(known.thrown, failure)
-  const fault = new Error('bug')
+  const wrapped = await runPlugin({ name: 'a', onRoute: () => Promise.reject(failure) })
+  t.equal(wrapped.status, 429)
+  t.equal(wrapped.thrown, failure)
+  const error = new Error('bug')
   const unknown = await runPlugin({
     name: 'a',
     onRequest: () => {
-      throw fault
+      throw error
     },
   })
   t.equal(unknown.status, 500)
-  t.equal(unknown.thrown, fault)
+  t.equal(unknown.thrown, error)
   t.notMatch(unknown.body, 'bug')
 })
 
@@ -88,11 +88,11 @@ t.test('the request has the values set by the test', async (t) => {
 
 t.test('a test exchange simulates streams, slow readers and aborted clients', async (t) => {
   const x = createTestExchange({ method: 'POST', body: 'announced' })
-  const seen: string[] = []
+  const chunks: string[] = []
   x.pipeTo({
-    onRequestBody: (chunk, last) => void seen.push(`${Buffer.from(chunk)} ${last}`),
-    onDrain: () => void seen.push('drain'),
-    onAbort: () => void seen.push('abort'),
+    onRequestBody: (chunk, last) => void chunks.push(`${Buffer.from(chunk)} ${last}`),
+    onDrain: () => void chunks.push('drain'),
+    onAbort: () => void chunks.push('abort'),
   })
   x.pauseBody()
   t.ok(x.paused)
@@ -109,14 +109,14 @@ t.test('a test exchange simulates streams, slow readers and aborted clients', as
   await x.done
   t.equal(x.body, 'ab')
   t.ok(x.aborted)
-  t.same(seen, ['one false', 'drain', 'abort'])
+  t.same(chunks, ['one false', 'drain', 'abort'])
 })
 
 t.test(
   'the address of a closed connection is known only if it was read before the close',
   async (t) => {
-    const ignorant = await runPlugin({ name: 'a' }, { remoteAddress: '192.0.2.7' })
-    t.equal(ignorant.x.remoteAddress, '')
+    const withoutAddress = await runPlugin({ name: 'a' }, { remoteAddress: '192.0.2.7' })
+    t.equal(withoutAddress.x.remoteAddress, '')
     const request = await runPlugin(
       { name: 'a', onRequest: (x) => void x.remoteAddress },
       { remoteAddress: '192.0.2.7' },

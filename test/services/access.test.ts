@@ -11,9 +11,9 @@ const NODE = { name: 'a', nodes: [{ id: 'a', address: '127.0.0.1:1' }] }
 const RECORD = { record: { key: 'a', value: '' } }
 
 /** Required caller, endpoint and request: anonymous, member of the namespace or administrator. */
-const ENDPOINTS: readonly (readonly ['anybody' | 'member' | 'admin', string, object?])[] = [
-  ['anybody', 'registry.Registry.ListServices'],
-  ['anybody', 'registry.Registry.GetService', { service: 'store' }],
+const ENDPOINTS: readonly (readonly ['anonymous' | 'member' | 'admin', string, object?])[] = [
+  ['anonymous', 'registry.Registry.ListServices'],
+  ['anonymous', 'registry.Registry.GetService', { service: 'store' }],
   ['admin', 'registry.Registry.ListServices', { options: { domain: '*' } }],
   ['admin', 'registry.Registry.Register', NODE],
   ['admin', 'registry.Registry.Deregister', NODE],
@@ -33,9 +33,9 @@ const ENDPOINTS: readonly (readonly ['anybody' | 'member' | 'admin', string, obj
   ['admin', 'events.Store.Read', { topic: 'a' }],
   ['member', 'broker.Broker.Publish', { topic: 'a', message: { header: {}, body: '' } }],
   ['admin', 'broker.Broker.Stats'],
-  ['anybody', 'network.Network.Graph'],
-  ['anybody', 'network.Network.Nodes'],
-  ['anybody', 'network.Network.Status'],
+  ['anonymous', 'network.Network.Graph'],
+  ['anonymous', 'network.Network.Nodes'],
+  ['anonymous', 'network.Network.Status'],
   ['admin', 'network.Network.Routes'],
   ['admin', 'network.Network.Services'],
   ['member', 'api.Api.Routes'],
@@ -70,7 +70,7 @@ t.test(
   async (t) => {
     const { proxy } = await openServer(t)
     const admin = openClient(t, { proxy, auth: ADMIN, retries: 0 })
-    const as = async (id: string, namespace = 'mx'): Promise<Client> => {
+    const openAs = async (id: string, namespace = 'mx'): Promise<Client> => {
       const auth = { id, secret: 'a long secret' }
       const options = { namespace }
       await admin.call('auth', 'Auth.Generate', { ...auth, options })
@@ -84,13 +84,13 @@ t.test(
       )
       return openClient(t, { proxy, token: token.access_token, retries: 0 })
     }
-    const member = await as('jane')
-    const crossNamespace = await as('joe', 'acme')
-    const stranger = openClient(t, { proxy, retries: 0 })
+    const member = await openAs('jane')
+    const crossNamespace = await openAs('joe', 'acme')
+    const anonymous = openClient(t, { proxy, retries: 0 })
     for (const [caller, name, request = {}] of ENDPOINTS) {
-      const isOpen = caller === 'anybody'
+      const isOpen = caller === 'anonymous'
       t.equal(
-        await sendRequest(stranger, name, request),
+        await sendRequest(anonymous, name, request),
         isOpen ? 'served' : '401 An account is required',
         name,
       )

@@ -16,8 +16,8 @@ const LOGIN = {
   resource: { type: 'service', name: 'auth', endpoint: '*' },
 }
 
-function toRule(id: string, scope: string, resource: object, more: object = {}) {
-  return { rule: { id, scope, access: 'GRANTED', resource, ...more } }
+function toRule(id: string, scope: string, resource: object, overrides: object = {}) {
+  return { rule: { id, scope, access: 'GRANTED', resource, ...overrides } }
 }
 
 /** Repeats a call until its code is `code`, and returns the elapsed time. */
@@ -27,7 +27,7 @@ async function waitFor(code: number, call: () => ReturnType<AuthEndpoint>): Prom
     const received = (await call()).code
     const tookMs = performance.now() - startedMs
     if (received === code) return tookMs
-    if (tookMs > WAIT_MS) throw new Error(`still ${received}, wanted ${code}`)
+    if (tookMs > WAIT_MS) throw new Error(`still ${received}, expected ${code}`)
   }
 }
 

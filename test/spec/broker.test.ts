@@ -51,12 +51,12 @@ for (const [name, create] of Object.entries(ADAPTERS)) {
     const platform = await open(t, adapter)
     const broker = createBroker(platform.client)
     t.teardown(broker.close)
-    await broker.publish('orders', 'nobody is there')
+    await broker.publish('orders', 'before the subscription')
     const received: unknown[] = []
     await broker.subscribe('orders', (order) => void received.push(order))
-    await broker.publish('orders', 'somebody is')
+    await broker.publish('orders', 'after the subscription')
     await waitUntil(() => received.length > 0)
-    t.same(received, ['somebody is'])
+    t.same(received, ['after the subscription'])
   })
 
   t.test(
@@ -76,15 +76,15 @@ for (const [name, create] of Object.entries(ADAPTERS)) {
         }),
       })
       await shop.start()
-      const seen: [unknown, Context][] = []
+      const received: [unknown, Context][] = []
       await platform
         .create('billing')
-        .subscribe('orders', (order, ctx) => void seen.push([order, ctx]))
+        .subscribe('orders', (order, ctx) => void received.push([order, ctx]))
         .start()
       const headers = { 'x-tenant': 'acme', 'x-request-id': 'r1', authorization: 'Bearer t' }
       await shop.client.call('shop', 'Shop.Buy', { id: 5 }, { metadata: headers })
-      await waitUntil(() => seen.length > 0)
-      const [order, ctx] = seen[0]!
+      await waitUntil(() => received.length > 0)
+      const [order, ctx] = received[0]!
       t.strictSame(order, { id: 5 })
       t.strictSame(metadata.get(ctx, 'Content-Type'), ['application/json', true])
       t.strictSame(metadata.get(ctx, 'X-Tenant'), ['acme', true])
@@ -111,10 +111,10 @@ for (const [name, create] of Object.entries(ADAPTERS)) {
           body: JSON.stringify(body),
         })
       ).json()
-    const leaving = new AbortController()
+    const controller = new AbortController()
     const stream = await fetch(`${origin}/subscribe?topic=orders`, {
       headers: { 'mx-namespace': 'acme', accept: 'text/event-stream' },
-      signal: leaving.signal,
+      signal: controller.signal,
     })
     t.equal(stream.status, 200)
     t.equal(subscribers(), 1)
@@ -134,7 +134,7 @@ for (const [name, create] of Object.entries(ADAPTERS)) {
       Detail: 'Missing message',
       Status: 'Bad Request',
     })
-    leaving.abort()
+    controller.abort()
     await waitUntil(() => subscribers() === 0)
     t.equal(broker.dropped, 0)
   })

@@ -45,7 +45,7 @@ t.test('--help after a subcommand shows its usage, flags and examples only', asy
 })
 
 t.test('--help after a subcommand of mx api refers to its settings', async (t) => {
-  for (const [word, text] of [
+  for (const [subcommand, text] of [
     ['check', 'Validate the configuration without starting the gateway'],
     ['explain', 'Explain how the gateway would handle a request, without sending it'],
     ['diff', 'Compare a file with the configuration of the running gateway'],
@@ -53,8 +53,8 @@ t.test('--help after a subcommand of mx api refers to its settings', async (t) =
     ['history', 'List the versions of the configuration of the running gateway'],
     ['rollback', 'Apply an earlier version of the configuration as a new one'],
   ] as const) {
-    const { stdout } = await runMx(['api', word, '--help'], options)
-    t.ok(stdout.startsWith(`${text}\n\nUsage:\n  $ mx api ${word} `), stdout)
+    const { stdout } = await runMx(['api', subcommand, '--help'], options)
+    t.ok(stdout.startsWith(`${text}\n\nUsage:\n  $ mx api ${subcommand} `), stdout)
     t.match(stdout, /see 'mx api --help'/)
     t.notMatch(stdout, /--workers/)
   }

@@ -266,16 +266,16 @@ t.test('watch streams the current value, and the new value after every change', 
   await config.set('a', { b: 1 })
   const reply = await fetch(`${origin}/watch?path=a`)
   t.equal(reply.headers.get('content-type'), 'application/x-ndjson')
-  const seen: string[] = []
+  const values: string[] = []
   let text = ''
   for await (const chunk of reply.body!) {
     text += Buffer.from(chunk).toString()
     const lines = text.split('\n')
     text = lines.pop()!
     for (const line of lines)
-      seen.push((JSON.parse(line) as { value: { data: string } }).value.data)
-    if (seen.length === 1) await config.set('a.c', 'hunter2', { secret: true })
-    if (seen.length === 2) break
+      values.push((JSON.parse(line) as { value: { data: string } }).value.data)
+    if (values.length === 1) await config.set('a.c', 'hunter2', { secret: true })
+    if (values.length === 2) break
   }
-  t.strictSame(seen, ['{"b":1}', '{"b":1,"c":"[secret]"}'])
+  t.strictSame(values, ['{"b":1}', '{"b":1,"c":"[secret]"}'])
 })

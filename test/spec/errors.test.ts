@@ -54,7 +54,7 @@ const handlers: Record<string, Endpoints> = {
     forbidden: fails(() => forbidden('shop', 'not you')),
     notFound: fails(() => notFound('shop', 'sold out')),
     timeout: fails(() => timeout('shop', 'too slow')),
-    conflict: fails(() => conflict('shop', 'somebody else was first')),
+    conflict: fails(() => conflict('shop', 'the item was sold')),
     internal: fails(() => internal('shop', 'broken')),
     plain: fails(() => new Error('secret')),
     type: fails(() => new TypeError('secret')),
@@ -93,7 +93,7 @@ for (const listener of ['uws', 'node']) {
           '/shop/badRequest',
           '/shop/plain',
           '/shop/none',
-          '/nobody/call',
+          '/unknown/call',
           '/shop/fine?a=%ff',
           '/%20/x',
         ]) {
@@ -120,7 +120,7 @@ for (const listener of ['uws', 'node']) {
           ['forbidden', 'shop', 403, 'not you', 'Forbidden'],
           ['notFound', 'shop', 404, 'sold out', 'Not Found'],
           ['timeout', 'shop', 408, 'too slow', 'Request Timeout'],
-          ['conflict', 'shop', 409, 'somebody else was first', 'Conflict'],
+          ['conflict', 'shop', 409, 'the item was sold', 'Conflict'],
           ['internal', 'shop', 500, 'broken', 'Internal Server Error'],
         ] as const
         for (const [path, Id, Code, Detail, Status] of rows)
@@ -239,8 +239,8 @@ t.test(
     const { url } = await open(t)
     const rows: [string, object][] = [
       [
-        '/nobody/call',
-        { Id: 'nobody', Code: 404, Detail: 'service not found: nobody', Status: 'Not Found' },
+        '/unknown/call',
+        { Id: 'unknown', Code: 404, Detail: 'service not found: unknown', Status: 'Not Found' },
       ],
       ['/__proto__/x', { Id: 'go.mx.api', Code: 404, Status: 'Not Found' }],
       ['/%20/x', { Id: 'go.mx.api', Code: 404, Status: 'Not Found' }],

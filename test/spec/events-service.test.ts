@@ -121,15 +121,15 @@ for (const [name, create] of Object.entries(ADAPTERS)) {
     const { events } = await open(t, create(t))
     await events.publish('orders', 'good')
     await events.publish('orders', 'bad')
-    const seen: string[] = []
+    const received: string[] = []
     const options = { group: 'billing', offset: 1, autoAck: false, retryLimit: 2 }
     for await (const event of events.consume('orders', options)) {
-      seen.push(`${event.unmarshal()} ${event.attempt}`)
+      received.push(`${event.unmarshal()} ${event.attempt}`)
       if (event.unmarshal() === 'bad') await event.nack()
       else await event.ack()
       if (event.attempt === 3) break
     }
-    t.strictSame(seen, ['good 1', 'bad 1', 'bad 2', 'bad 3'])
+    t.strictSame(received, ['good 1', 'bad 1', 'bad 2', 'bad 3'])
     for await (const dead of events.consume('orders.dead', { offset: 1 })) {
       t.equal(dead.unmarshal(), 'bad')
       t.match(dead.metadata, { 'dead-group': 'billing', 'dead-attempts': '3' })

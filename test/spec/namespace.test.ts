@@ -40,8 +40,8 @@ for (const listener of ['uws', 'node']) {
     `${listener}: Default namespace go.mx.api; set with --namespace or MX_NAMESPACE=<ns>.`,
     async (t) => {
       const names = ['go.mx.api.greeter', 'my.own.greeter']
-      const usual = await open(t, names, { MX_LISTENER })
-      t.strictSame(await (await fetch(`${usual}/greeter/hello`)).json(), {
+      const withDefault = await open(t, names, { MX_LISTENER })
+      t.strictSame(await (await fetch(`${withDefault}/greeter/hello`)).json(), {
         service: 'go.mx.api.greeter',
       })
       const custom = await open(t, names, { MX_LISTENER, MX_NAMESPACE: 'my.own' })
@@ -67,10 +67,10 @@ for (const listener of ['uws', 'node']) {
       t.strictSame(await (await fetch(`${origin}/greeter`)).json(), {
         service: 'go.mx.api.greeter',
       })
-      const missing = await fetch(`${origin}/nobody`)
+      const missing = await fetch(`${origin}/unknown`)
       t.match(await missing.json(), {
-        Id: 'go.mx.api.nobody',
-        Detail: 'service not found: go.mx.api.nobody',
+        Id: 'go.mx.api.unknown',
+        Detail: 'service not found: go.mx.api.unknown',
       })
     },
   )

@@ -44,8 +44,8 @@ async function getEntry({ get }: Registry, service: string) {
 /** Watches a service that is registered and deregistered until its deletion is received. */
 async function observe({ origin, post }: Registry, headers: Record<string, string> = {}) {
   const watching = fetch(`${origin}/registry/watch?service=greeter`, { headers })
-  let seen = ''
-  const hasEnded = (): boolean => seen.includes('"delete"') && seen.endsWith('\n')
+  let output = ''
+  const hasEnded = (): boolean => output.includes('"delete"') && output.endsWith('\n')
   // The start of the watch is not observable, so the changes are repeated.
   const step = (async () => {
     while (!hasEnded()) {
@@ -56,12 +56,12 @@ async function observe({ origin, post }: Registry, headers: Record<string, strin
   })()
   const reply = await watching
   for await (const chunk of reply.body!) {
-    seen += Buffer.from(chunk).toString()
+    output += Buffer.from(chunk).toString()
     if (hasEnded()) break
   }
   await step
   // Server-sent events start with a comment.
-  const lines = seen.split('\n').filter((line) => line !== '' && line !== ':')
+  const lines = output.split('\n').filter((line) => line !== '' && line !== ':')
   return { type: reply.headers.get('content-type'), lines }
 }
 
@@ -147,12 +147,12 @@ t.test('Options = { ttl int64, domain string }', async (t) => {
 
 t.test('an unknown service returns 404 with the error body', async (t) => {
   const { get } = await open(t)
-  t.strictSame(await get('getService?service=nobody'), {
+  t.strictSame(await get('getService?service=unknown'), {
     status: 404,
     body: {
       Id: 'registry.Registry.GetService',
       Code: 404,
-      Detail: 'service not found: nobody',
+      Detail: 'service not found: unknown',
       Status: 'Not Found',
     },
   })

@@ -10,8 +10,8 @@ async function open(t: Parameters<typeof openPlatformRuntime>[0]) {
     await runtime.client.call('runtime', 'Runtime.Create', { resource: { service }, options })
     return runtime.settled('shop')
   }
-  const update = async (more: object = {}) => {
-    await runtime.call('Update', 'shop', more)
+  const update = async (overrides: object = {}) => {
+    await runtime.call('Update', 'shop', overrides)
     return runtime.settled('shop')
   }
   return { ...runtime, run, update, answer: () => runtime.registrar.call('shop') }

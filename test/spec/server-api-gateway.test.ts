@@ -127,9 +127,14 @@ for (const listener of LISTENERS) {
       t.match(await server.get('/v1/shop/debug/health'), { status: 200, body: { status: 'ok' } })
       const call = { service: 'store', method: 'Store.Databases', request: {} }
       t.match(await server.post('/rpc', call), { status: 200, body: { databases: [] } })
-      t.match(await server.get('/nobody/call'), {
+      t.match(await server.get('/unknown/call'), {
         status: 404,
-        body: { Id: 'nobody', Code: 404, Detail: 'service not found: nobody', Status: 'Not Found' },
+        body: {
+          Id: 'unknown',
+          Code: 404,
+          Detail: 'service not found: unknown',
+          Status: 'Not Found',
+        },
       })
     },
   )

@@ -99,12 +99,12 @@ for (const [name, create] of Object.entries(ADAPTERS)) {
       (await records.read('user')).map(({ key }) => key),
       ['user'],
     )
-    t.strictSame(await get('read?key=nobody&options.table=greeter'), {
+    t.strictSame(await get('read?key=unknown&options.table=greeter'), {
       status: 404,
       body: {
         Id: 'store.Store.Read',
         Code: 404,
-        Detail: 'not found: nobody',
+        Detail: 'not found: unknown',
         Status: 'Not Found',
       },
     })
@@ -169,14 +169,14 @@ t.test('watch streams writes with their value, and deletions', async (t) => {
       await records.delete('user/1')
     }
   })()
-  let seen = ''
+  let output = ''
   for await (const chunk of (await watching).body!) {
-    seen += Buffer.from(chunk).toString()
-    if (seen.includes('"write"') && seen.includes('"delete"') && seen.endsWith('\n')) break
+    output += Buffer.from(chunk).toString()
+    if (output.includes('"write"') && output.includes('"delete"') && output.endsWith('\n')) break
   }
   hasEnded = true
   await step
-  const events = seen
+  const events = output
     .split('\n')
     .filter(Boolean)
     .map((line) => JSON.parse(line) as object)

@@ -149,7 +149,7 @@ t.test('waits for an asynchronous adapter and reports its failure', async (t) =>
 })
 
 t.test('delivers nothing to a subscription that completes after close', async (t) => {
-  let begin: () => void = () => {}
+  let completeSubscribe: () => void = () => {}
   let push: (message: Message) => unknown = () => {}
   const broker = open(
     t,
@@ -158,7 +158,7 @@ t.test('delivers nothing to a subscription that completes after close', async (t
       subscribe: (_, handler) => {
         push = handler
         return new Promise((resolve) => {
-          begin = () => resolve(() => {})
+          completeSubscribe = () => resolve(() => {})
         })
       },
     },
@@ -168,7 +168,7 @@ t.test('delivers nothing to a subscription that completes after close', async (t
     received.push(message)
   })
   void broker.close?.()
-  begin()
+  completeSubscribe()
   await pending
   push({ headers: {}, body: EMPTY })
   await new Promise((resolve) => setImmediate(resolve))
@@ -253,14 +253,14 @@ t.test(
   'a subscription that ends while the adapter opens it is closed in the adapter',
   async (t) => {
     let push: MessageHandler = () => {}
-    let begin: (stop: Unsubscribe) => void = () => {}
+    let completeSubscribe: (stop: Unsubscribe) => void = () => {}
     const adapter: Broker = {
       name: 'late',
       publish() {},
       subscribe(_, handler) {
         push = handler
         return new Promise((resolve) => {
-          begin = resolve
+          completeSubscribe = resolve
         })
       },
     }
@@ -268,7 +268,7 @@ t.test(
     const subscribing = broker.subscribe('orders', () => {})
     for (let i = 0; i < 2; i++) push({ headers: {}, body: new Uint8Array(1) })
     let stops = 0
-    begin(async () => {
+    completeSubscribe(async () => {
       stops++
       throw new Error('never awaited')
     })
@@ -286,6 +286,6 @@ t.test('a subscription that the adapter rejects leaves no state', async (t) => {
     }),
   )
   t.throws(() => sync.subscribe('orders', () => {}), error)
-  const late = createBroker(failing(() => Promise.reject(error) as never))
-  await t.rejects(late.subscribe('orders', () => {}) as Promise<unknown>, error)
+  const lateBroker = createBroker(failing(() => Promise.reject(error) as never))
+  await t.rejects(lateBroker.subscribe('orders', () => {}) as Promise<unknown>, error)
 })

@@ -9,8 +9,8 @@ function toMessage(text: string): Message {
   return { headers: {}, body: Buffer.from(text) }
 }
 
-async function waitUntil(holds: () => boolean): Promise<void> {
-  while (!holds()) await turn()
+async function waitUntil(condition: () => boolean): Promise<void> {
+  while (!condition()) await turn()
 }
 
 t.test('never calls a subscriber on the stack of a publisher', async (t) => {
@@ -175,7 +175,7 @@ t.test('with whenSlow: drop-old the oldest messages are dropped', async (t) => {
 t.test('with whenSlow: end a slow subscriber is disconnected', async (t) => {
   const received: string[] = []
   const drops: number[] = []
-  let ends = 0
+  let endCount = 0
   const delivery = new Delivery(
     SUBSCRIPTION,
     ({ body }) => {
@@ -183,7 +183,7 @@ t.test('with whenSlow: end a slow subscriber is disconnected', async (t) => {
     },
     { whenSlow: 'end', maxWaiting: 2, onDrop: (_, count) => drops.push(count) },
     () => {
-      ends++
+      endCount++
     },
   )
   for (const text of ['1', '2']) delivery.push(toMessage(text))
@@ -194,7 +194,7 @@ t.test('with whenSlow: end a slow subscriber is disconnected', async (t) => {
   t.same(received, ['1', '2'], 'queued messages are dropped')
   t.same(drops, [3])
   t.equal(delivery.dropped, 3)
-  t.equal(ends, 1)
+  t.equal(endCount, 1)
 })
 
 t.test('reports the drops of a subscriber that stays slow', async (t) => {

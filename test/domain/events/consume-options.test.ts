@@ -4,15 +4,15 @@ import { toConsumption } from '../../../domain/events/consume-options.ts'
 const TOPIC = { namespace: 'mx', topic: 'orders' }
 
 t.test('derives acknowledgement from the group and the auto-ack option', (t) => {
-  const of = (options: object) => {
+  const read = (options: object) => {
     const { acks, group, settings } = toConsumption(TOPIC, options)
     return [acks, group.name, group.ackWaitMs, settings.ackWaitMs]
   }
-  t.strictSame(of({}), ['none', undefined, undefined, 60_000])
-  t.strictSame(of({ group: 'g' }), ['auto', 'g', 60_000, 60_000])
-  t.strictSame(of({ group: 'g', ackWaitMs: 5 }), ['auto', 'g', 5, 5])
-  t.strictSame(of({ autoAck: false, ackWaitMs: 5 }), ['owner', undefined, 5, 5])
-  t.strictSame(of({ group: 'g', autoAck: false, ackWaitMs: 5 }), ['owner', 'g', 5, 5])
+  t.strictSame(read({}), ['none', undefined, undefined, 60_000])
+  t.strictSame(read({ group: 'g' }), ['auto', 'g', 60_000, 60_000])
+  t.strictSame(read({ group: 'g', ackWaitMs: 5 }), ['auto', 'g', 5, 5])
+  t.strictSame(read({ autoAck: false, ackWaitMs: 5 }), ['owner', undefined, 5, 5])
+  t.strictSame(read({ group: 'g', autoAck: false, ackWaitMs: 5 }), ['owner', 'g', 5, 5])
   t.match(toConsumption(TOPIC, { start: { sequence: 5 } }), {
     group: { start: { sequence: 5 } },
     settings: { retryLimit: -1, maxInFlight: 1000 },

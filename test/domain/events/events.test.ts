@@ -19,11 +19,11 @@ function open(t: Test, options: EventsOptions = {}, adapter: Partial<EventsAdapt
   return { events, clock, memory }
 }
 
-const publish = (events: Events, more: object = {}, topic = TOPIC) =>
-  events.publish(topic, { payload: PAYLOAD, ...more })
+const publish = (events: Events, overrides: object = {}, topic = TOPIC) =>
+  events.publish(topic, { payload: PAYLOAD, ...overrides })
 
-async function waitUntil(holds: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 1))
+async function waitUntil(condition: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 1))
 }
 
 t.test('assigns id, sequence and time to a published event', async (t) => {
@@ -40,9 +40,9 @@ t.test('assigns id, sequence and time to a published event', async (t) => {
     [1_000_000, 1_000_000, 5],
     'timestamps do not decrease if the clock is set back',
   )
-  const { events: found } = await events.read(TOPIC)
+  const { events: stored } = await events.read(TOPIC)
   t.match(
-    found,
+    stored,
     [{ ...third, metadata: { a: 'b' } }, first, second],
     'ordered by timestamp, then by sequence',
   )
@@ -77,7 +77,8 @@ t.test('fails a single event or the complete batch', async (t) => {
   const results = await Promise.allSettled([1, 2, 3].map(() => publish(events)))
   t.match(results, [{ status: 'fulfilled' }, { reason: { code: 507 } }, { status: 'fulfilled' }])
   outcome.failing = eventsError(503, 'unavailable')
-  for (const one of [publish(events), publish(events)]) await t.rejects(one, { code: 503 })
+  for (const publication of [publish(events), publish(events)])
+    await t.rejects(publication, { code: 503 })
 })
 
 t.test('rejects invalid events and stores nothing', async (t) => {
@@ -284,7 +285,7 @@ t.test('ends a consumer that joins during close', async (t) => {
   const joined = new Promise<void>((resolve) => {
     onJoin = resolve
   })
-  let remaining = 0
+  let leaves = 0
   const { events } = open(
     t,
     {},
@@ -296,7 +297,7 @@ t.test('ends a consumer that joins during close', async (t) => {
         return {
           pull: member.pull,
           leave() {
-            remaining++
+            leaves++
             return member.leave()
           },
         }
@@ -308,7 +309,7 @@ t.test('ends a consumer that joins during close', async (t) => {
   onJoin()
   await consuming
   await ending
-  t.equal(remaining, 1)
+  t.equal(leaves, 1)
 })
 
 t.test('lists no groups for an adapter without groups', async (t) => {

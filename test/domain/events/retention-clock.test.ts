@@ -21,17 +21,17 @@ function open(stoppedMs?: number) {
     steadyMs: () => at.steady,
     onJump: ({ message }) => jumps.push(message),
   })
-  const pass = (ms: number): void => {
+  const advance = (ms: number): void => {
     at.wall += ms
     at.steady += ms
   }
-  return { at, jumps, read, pass }
+  return { at, jumps, read, advance }
 }
 
 t.test('follows the wall clock, including small steps and steps back', async (t) => {
-  const { at, jumps, read, pass } = open()
+  const { at, jumps, read, advance } = open()
   t.equal(read(), 100 * DAY_MS)
-  pass(DAY_MS)
+  advance(DAY_MS)
   at.wall += 60_000
   t.equal(read(), at.wall)
   at.wall -= DAY_MS
@@ -40,10 +40,10 @@ t.test('follows the wall clock, including small steps and steps back', async (t)
 })
 
 t.test('ignores a forward jump until the clock is correct again', async (t) => {
-  const { at, jumps, read, pass } = open()
+  const { at, jumps, read, advance } = open()
   at.wall += 8 * DAY_MS
   t.equal(read(), 100 * DAY_MS)
-  pass(12_000)
+  advance(12_000)
   t.equal(read(), 100 * DAY_MS + 12_000)
   at.wall -= 8 * DAY_MS
   t.equal(read(), at.wall)
@@ -52,24 +52,24 @@ t.test('ignores a forward jump until the clock is correct again', async (t) => {
 })
 
 t.test('accepts a jump ahead that lasts for an hour', async (t) => {
-  const { at, jumps, read, pass } = open()
+  const { at, jumps, read, advance } = open()
   at.wall += 8 * DAY_MS
   read()
-  pass(60 * 60_000)
+  advance(60 * 60_000)
   t.equal(read(), at.wall)
-  pass(10)
+  advance(10)
   t.equal(read(), at.wall)
   t.equal(jumps.length, 1)
 })
 
 t.test('reports a further jump and restarts the hour', async (t) => {
-  const { at, jumps, read, pass } = open()
+  const { at, jumps, read, advance } = open()
   at.wall += 5 * 60_000
   read()
-  pass(HOUR_MS - 1000)
+  advance(HOUR_MS - 1000)
   at.wall += 8 * DAY_MS
   t.equal(read(), 100 * DAY_MS + HOUR_MS - 1000)
-  pass(2000)
+  advance(2000)
   t.equal(read(), 100 * DAY_MS + HOUR_MS + 1000)
   at.wall -= 8 * DAY_MS
   read()
@@ -79,11 +79,11 @@ t.test('reports a further jump and restarts the hour', async (t) => {
 })
 
 t.test('ignores the time before the start for an hour', async (t) => {
-  const { jumps, read, pass } = open(5 * HOUR_MS)
+  const { jumps, read, advance } = open(5 * HOUR_MS)
   t.equal(read(), 100 * DAY_MS - 5 * HOUR_MS)
-  pass(HOUR_MS - 1)
+  advance(HOUR_MS - 1)
   t.equal(read(), 100 * DAY_MS - 4 * HOUR_MS - 1)
-  pass(1)
+  advance(1)
   t.equal(read(), 100 * DAY_MS + HOUR_MS)
   t.same(jumps, [], 'downtime is not reported as a jump')
 })

@@ -28,15 +28,15 @@ function open(t: { teardown: (stop: () => unknown) => void }, topics: string[], 
     everyMs: 1,
     nowMs: () => 5,
     retentionOf: ({ topic }) => ({ maxAgeMs: topic.length, maxBytes: 7 }),
-    onTopics: (found) => updates.push(found.map(({ topic }) => topic)),
+    onTopics: (topics) => updates.push(topics.map(({ topic }) => topic)),
     onError: (error) => errors.push(error),
   })
   t.teardown(retainer.stop)
   return { retainer, calls, errors, updates, state }
 }
 
-async function waitUntil(holds: () => boolean): Promise<void> {
-  while (!holds()) await new Promise((resolve) => setTimeout(resolve, 1))
+async function waitUntil(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 1))
 }
 
 t.test('applies the limits of every topic periodically', async (t) => {

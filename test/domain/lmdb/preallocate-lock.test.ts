@@ -25,13 +25,13 @@ t.test('fills holes of the file and preserves its contents', async (t) => {
 t.test('reports a full disk when a new store is opened', async (t) => {
   const disk = mountSmallDisk(t, 1)
   if (disk === undefined) return
-  const rest = join(disk.folder, 'rest')
+  const filler = join(disk.folder, 'rest')
   for (const free of [0, 4, 12, 20, 40, 100, 200]) {
     const folder = join(disk.folder, 'store')
-    rmSync(rest, { force: true })
+    rmSync(filler, { force: true })
     rmSync(folder, { recursive: true, force: true })
     // The folder occupies one block.
-    writeFileSync(rest, Buffer.alloc((1020 - free) * 1024))
+    writeFileSync(filler, Buffer.alloc((1020 - free) * 1024))
     t.throws(() => openEnvironment(folder, OPTIONS), {
       message: /^the store cannot be opened in [^\n]*: ENOSPC: no space left on device[^\n]*$/,
     })
@@ -50,8 +50,8 @@ t.test('opens and reads an existing store on a full disk', async (t) => {
   const { records, transact, close } = open()
   await transact(() => void records.put(Buffer.from('a'), Buffer.from('b')))
   await close()
-  const room = () => writeFileSync(join(disk.folder, 'rest'), Buffer.alloc(1024 * 1024))
-  t.throws(room, { code: 'ENOSPC' })
+  const fillDisk = () => writeFileSync(join(disk.folder, 'rest'), Buffer.alloc(1024 * 1024))
+  t.throws(fillDisk, { code: 'ENOSPC' })
   const reopened = open()
   t.equal(reopened.records.get(Buffer.from('a'))!.toString(), 'b')
   await reopened.close()

@@ -43,8 +43,8 @@ t.test('rejects an invalid option with its name', (t) => {
     name: 'TypeError',
     message: /^id must be .* got "a b"$/,
   })
-  const { watch: _, ...blind } = registry
-  t.throws(() => createNetwork({ id: 'a', registry: blind }), {
+  const { watch: _, ...withoutWatch } = registry
+  t.throws(() => createNetwork({ id: 'a', registry: withoutWatch }), {
     name: 'TypeError',
     message: 'the registry memory cannot be watched',
   })

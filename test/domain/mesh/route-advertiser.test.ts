@@ -15,15 +15,15 @@ const ALL = Number.POSITIVE_INFINITY
 /** Opens a table with an advertiser for its peer p. */
 function open(services: Readonly<Record<string, string>> = {}) {
   const table = createRouteTable({ id: 'a', onChange: (key) => advertiser.mark(key) })
-  let tooMuch = 0
-  const create = () => createRouteAdvertiser({ table, peer: 'p', onTooMuch: () => tooMuch++ })
+  let limitReports = 0
+  const create = () => createRouteAdvertiser({ table, peer: 'p', onTooMuch: () => limitReports++ })
   let advertiser = create()
   for (const [key, entry] of Object.entries(services)) table.setLocal(key, entry)
   advertiser = create()
   return {
     table,
     advertiser,
-    tooMuch: () => tooMuch,
+    tooMuch: () => limitReports,
     takeMessages: (maxBytes = ALL) => advertiser.take(maxBytes).map(toText),
   }
 }

@@ -15,7 +15,11 @@ function open(maxHops?: number) {
   return { table, changed: () => changed.splice(0) }
 }
 
-const to = (path: string, metric = 0, entry = 'x') => ({ path: path.split(''), metric, entry })
+const toUpdate = (path: string, metric = 0, entry = 'x') => ({
+  path: path.split(''),
+  metric,
+  entry,
+})
 const findRoute = (table: RouteTable, key = 's') => {
   const route = table.find(key)
   return route && `${route.path.join('')} ${route.metric}`
@@ -23,9 +27,9 @@ const findRoute = (table: RouteTable, key = 's') => {
 
 t.test('uses the cheapest route, including the cost of the link', (t) => {
   const { table } = open()
-  table.applyRoute('d', 's', to('dx'))
+  table.applyRoute('d', 's', toUpdate('dx'))
   t.equal(findRoute(table), 'dx 5')
-  table.applyRoute('b', 's', to('byx', 3))
+  table.applyRoute('b', 's', toUpdate('byx', 3))
   t.equal(findRoute(table), 'byx 4')
   table.setPeer('b', 9)
   t.equal(findRoute(table), 'dx 5')
@@ -38,7 +42,7 @@ t.test('uses the cheapest route, including the cost of the link', (t) => {
 
 t.test('orders servers of a peer before their services', (t) => {
   const { table, changed } = open()
-  for (const key of ['s', '@x', 't', '@b']) table.applyRoute('b', key, to('bx'))
+  for (const key of ['s', '@x', 't', '@b']) table.applyRoute('b', key, toUpdate('bx'))
   changed()
   table.removePeer('b')
   t.strictSame(changed(), ['@x', '@b', 's', 't'])
@@ -47,9 +51,9 @@ t.test('orders servers of a peer before their services', (t) => {
 
 t.test('uses all routes of equal cost and advertises the shortest', (t) => {
   const { table } = open()
-  table.applyRoute('b', 's', to('byx', 3))
-  table.applyRoute('c', 's', to('cx', 3, 'y'))
-  table.applyRoute('d', 's', to('dx', 3))
+  table.applyRoute('b', 's', toUpdate('byx', 3))
+  table.applyRoute('c', 's', toUpdate('cx', 3, 'y'))
+  table.applyRoute('d', 's', toUpdate('dx', 3))
   const { path, entry, ways: routes } = table.find('s')!
   t.strictSame([path, entry], [['c', 'x'], 'y'])
   t.strictSame(
@@ -66,22 +70,22 @@ t.test('uses all routes of equal cost and advertises the shortest', (t) => {
 
 t.test('ignores a route through this server', (t) => {
   const { table, changed } = open()
-  table.applyRoute('b', 's', to('bx'))
+  table.applyRoute('b', 's', toUpdate('bx'))
   t.strictSame(changed(), ['s'])
-  table.applyRoute('b', 's', to('bax', 2))
+  table.applyRoute('b', 's', toUpdate('bax', 2))
   t.equal(findRoute(table), undefined)
-  table.applyRoute('c', 's', to('ca'))
+  table.applyRoute('c', 's', toUpdate('ca'))
   t.strictSame(changed(), ['s'], 'an unusable route is not a change')
   t.end()
 })
 
 t.test('does not advertise a route through the receiver or over the hop limit', (t) => {
   const { table } = open(3)
-  table.applyRoute('b', 's', to('bc'))
+  table.applyRoute('b', 's', toUpdate('bc'))
   t.equal(table.advertise('s', 'b'), undefined)
   t.equal(table.advertise('s', 'c'), undefined)
   t.strictSame(table.advertise('s', 'd')?.path, ['a', 'b', 'c'])
-  table.applyRoute('b', 's', to('bxy'))
+  table.applyRoute('b', 's', toUpdate('bxy'))
   t.equal(findRoute(table), 'bxy 1', 'the route is usable locally')
   t.equal(table.advertise('s', 'd'), undefined)
   t.end()
@@ -89,11 +93,11 @@ t.test('does not advertise a route through the receiver or over the hop limit', 
 
 t.test('advertises local destinations, which take precedence', (t) => {
   const { table, changed } = open()
-  table.applyRoute('b', 's', to('bx'))
+  table.applyRoute('b', 's', toUpdate('bx'))
   table.setLocal('s', 'mine')
   t.equal(findRoute(table), undefined)
   t.strictSame(table.advertise('s', 'b'), { path: ['a'], metric: 0, entry: 'mine' })
-  table.applyRoute('b', 's', to('bx', 0, 'news'))
+  table.applyRoute('b', 's', toUpdate('bx', 0, 'news'))
   t.strictSame(changed(), ['s', 's'], 'a remote update is not a change')
   table.setLocal('s', null)
   t.equal(table.advertise('s', 'd'), undefined, 'remote routes are not advertised')
@@ -108,16 +112,16 @@ t.test('advertises local destinations, which take precedence', (t) => {
 
 t.test('ignores an update without effect', (t) => {
   const { table, changed } = open()
-  table.applyRoute('b', 's', to('bx'))
-  table.applyRoute('c', 's', to('cx'))
+  table.applyRoute('b', 's', toUpdate('bx'))
+  table.applyRoute('c', 's', toUpdate('cx'))
   t.strictSame(changed(), ['s', 's'])
-  table.applyRoute('b', 's', to('bx'))
-  table.applyRoute('d', 's', to('dx'))
+  table.applyRoute('b', 's', toUpdate('bx'))
+  table.applyRoute('d', 's', toUpdate('dx'))
   table.setPeer('d', 9)
   table.setPeer('c', 1)
   table.applyRoute('c', 't', undefined)
   t.strictSame(changed(), [])
-  table.applyRoute('c', 's', to('cx', 0, 'y'))
+  table.applyRoute('c', 's', toUpdate('cx', 0, 'y'))
   t.strictSame(changed(), ['s'], 'a different entry of an equal route is a change')
   t.end()
 })

@@ -4,10 +4,10 @@ import { createRoundTrip } from '../../../domain/mesh/rtt.ts'
 
 /** The cost after each round trip. */
 function costs(...times: number[]): number[] {
-  const trip = createRoundTrip()
+  const roundTrip = createRoundTrip()
   return times.map((ms) => {
-    trip.add(ms)
-    return trip.cost
+    roundTrip.add(ms)
+    return roundTrip.cost
   })
 }
 
@@ -23,21 +23,21 @@ t.test('computes a cost of 1 plus 1 per 5 ms', (t) => {
 t.test('uses the minimum of the last eight samples', (t) => {
   t.strictSame(costs(90, 30, 0.5, 80), [19, 7, 1, 1])
   t.strictSame(costs(0.5, ...Array(8).fill(50)), [...Array(8).fill(1), 11])
-  const trip = createRoundTrip()
-  for (const ms of [9, 3, 7]) trip.add(ms)
-  t.equal(trip.ms, 3)
+  const roundTrip = createRoundTrip()
+  for (const ms of [9, 3, 7]) roundTrip.add(ms)
+  t.equal(roundTrip.ms, 3)
   t.end()
 })
 
 t.test('reports a change, with hysteresis at the edge of a step', (t) => {
-  const trip = createRoundTrip()
-  t.ok(trip.add(5.2))
-  t.notOk(trip.add(4.2), 'the cost is still 2')
-  t.equal(trip.cost, 2)
-  t.ok(trip.add(3))
-  t.equal(trip.cost, 1)
-  const far = createRoundTrip()
-  for (const ms of [201, 190, 196]) far.add(ms)
-  t.equal(far.cost, 41, 'the hysteresis is wider for long round trips')
+  const roundTrip = createRoundTrip()
+  t.ok(roundTrip.add(5.2))
+  t.notOk(roundTrip.add(4.2), 'the cost is still 2')
+  t.equal(roundTrip.cost, 2)
+  t.ok(roundTrip.add(3))
+  t.equal(roundTrip.cost, 1)
+  const distant = createRoundTrip()
+  for (const ms of [201, 190, 196]) distant.add(ms)
+  t.equal(distant.cost, 41, 'the hysteresis is wider for long round trips')
   t.end()
 })

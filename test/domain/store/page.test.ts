@@ -4,7 +4,7 @@ import type { StoreAdapter, StoreRange } from '../../../core/contracts/store.ts'
 import { MAX_PAGE, readPage, type StoreQuery } from '../../../domain/store/page.ts'
 
 const TABLE = { database: 'mx', table: 'things' }
-const everything = (): boolean => true
+const matchAll = (): boolean => true
 
 /** A store with keys k00000, k00001 and so on; records the requested ranges. */
 function open(count: number, valueBytes = 1) {
@@ -27,7 +27,7 @@ function open(count: number, valueBytes = 1) {
     },
   }
   const read = async (query: StoreQuery) => {
-    const { records, next } = await readPage(watched, TABLE, query, everything)
+    const { records, next } = await readPage(watched, TABLE, query, matchAll)
     return { keys: records.map(({ key }) => key), next }
   }
   return { read, ranges, adapter: watched }
@@ -76,7 +76,7 @@ t.test('counts metadata as JSON', async (t) => {
     ifVersion: undefined,
   }))
   void adapter.commit([group], 0)
-  const { records } = await readPage(adapter, TABLE, {}, everything)
+  const { records } = await readPage(adapter, TABLE, {}, matchAll)
   t.ok(JSON.stringify(records).length < 12 * 1024 * 1024)
   t.ok(records.length > 50)
 })
@@ -104,7 +104,7 @@ t.test('omits a record that is deleted while the page is read', async (t) => {
     ...adapter,
     read: (table, key) => (key === 'k00001' ? undefined : adapter.read(table, key)),
   }
-  const { records } = await readPage(deleting, TABLE, { offset: 1 }, everything)
+  const { records } = await readPage(deleting, TABLE, { offset: 1 }, matchAll)
   t.strictSame(
     records.map(({ key }) => key),
     ['k00002'],
@@ -113,9 +113,9 @@ t.test('omits a record that is deleted while the page is read', async (t) => {
 
 t.test('stops reading when the caller aborts', async (t) => {
   const { adapter, ranges } = open(10_000)
-  const leaving = new AbortController()
-  setImmediate(() => leaving.abort(new Error('left')))
-  const reading = readPage(adapter, TABLE, { suffix: 'none' }, everything, leaving.signal)
+  const controller = new AbortController()
+  setImmediate(() => controller.abort(new Error('left')))
+  const reading = readPage(adapter, TABLE, { suffix: 'none' }, matchAll, controller.signal)
   await t.rejects(reading, { message: 'left' })
   t.ok(ranges.length <= 2, `${ranges.length} range reads`)
 })

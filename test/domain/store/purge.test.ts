@@ -5,11 +5,11 @@ import { startPurge } from '../../../domain/store/purge.ts'
 const STORE_KEY: StoreKey = { table: { database: 'mx', table: 'things' }, key: 'a' }
 
 /** Purge results of an adapter in order; the last one is repeated, and errors are thrown. */
-function open(answers: readonly (readonly StoreKey[] | Error)[]) {
+function open(results: readonly (readonly StoreKey[] | Error)[]) {
   const counts = { calls: 0, purged: 0, errors: 0 }
   const adapter = {
     purge: () => {
-      const response = answers[Math.min(counts.calls++, answers.length - 1)]!
+      const response = results[Math.min(counts.calls++, results.length - 1)]!
       if (response instanceof Error) throw response
       return response
     },
@@ -22,8 +22,8 @@ function open(answers: readonly (readonly StoreKey[] | Error)[]) {
     },
     onError: () => counts.errors++,
   })
-  const waitUntil = async (holds: () => boolean): Promise<void> => {
-    while (!holds()) await new Promise((resolve) => setTimeout(resolve, 1))
+  const waitUntil = async (condition: () => boolean): Promise<void> => {
+    while (!condition()) await new Promise((resolve) => setTimeout(resolve, 1))
   }
   return { counts, stop, waitUntil }
 }

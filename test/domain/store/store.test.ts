@@ -22,8 +22,8 @@ async function write(store: Store, key: string, overrides: object = {}): Promise
   return version!
 }
 
-async function waitUntil(holds: () => boolean): Promise<void> {
-  while (!holds()) await new Promise((resolve) => setTimeout(resolve, 1))
+async function waitUntil(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 1))
 }
 
 t.test('hides a record from the moment it expires', async (t) => {

@@ -47,9 +47,9 @@ t.test('lists databases in order with one lookup per database', async (t) => {
 
 t.test('yields to the event loop and stops when the caller aborts', async (t) => {
   const { adapter, requests } = await open(1, 1000)
-  const leaving = new AbortController()
-  setImmediate(() => leaving.abort(new Error('left')))
-  await t.rejects(listTables(adapter, {}, leaving.signal), { message: 'left' })
+  const controller = new AbortController()
+  setImmediate(() => controller.abort(new Error('left')))
+  await t.rejects(listTables(adapter, {}, controller.signal), { message: 'left' })
   t.ok(requests.length <= 3, `${requests.length} requests`)
   t.ok(requests.every((limit) => limit <= 100))
   const aborted = AbortSignal.abort(new Error('gone'))

@@ -70,7 +70,7 @@ t.test('asks for confirmation before a change that locks everyone out', async (t
   await warned.waitFor({ state: 'detached' })
   t.strictSame(await listRules(server), ['default'], 'nothing was changed')
 
-  const rejection = { ID: 'nobody', Access: 'DENIED', 'Resource name': 'auth', Priority: '9' }
+  const rejection = { ID: 'deny-auth', Access: 'DENIED', 'Resource name': 'auth', Priority: '9' }
   await makeRule(page, rejection)
   await warned.getByRole('button', { name: 'Cancel' }).click()
   t.strictSame(await listRules(server), ['default'], 'a denying rule was not created either')

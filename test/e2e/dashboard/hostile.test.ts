@@ -14,10 +14,10 @@ const HOSTILE = '<img src=x onerror=window.wasRun=1>'
 /** A valid server name. */
 const toName = (letter: string): string => letter.repeat(HOSTILE.length + 1)
 /** Markup of the maximum name length, so that frames stay valid, and unique per name. */
-const toHostile = (name: string): string => HOSTILE.slice(0, name.length - 1) + name.at(-1)
+const toMarkupName = (name: string): string => HOSTILE.slice(0, name.length - 1) + name.at(-1)
 
-const toHostiles = (names: readonly string[]): Record<string, string> =>
-  Object.fromEntries(names.map((name) => [name, toHostile(name)]))
+const toMarkupNames = (names: readonly string[]): Record<string, string> =>
+  Object.fromEntries(names.map((name) => [name, toMarkupName(name)]))
 
 t.test('renders names and addresses of servers as text', async (t) => {
   const shared = ['--network_token=s3cret-of-a-network']
@@ -29,12 +29,12 @@ t.test('renders names and addresses of servers as text', async (t) => {
   const page = await openReplaced(
     opened.context,
     '/network',
-    toHostiles([other, ownName, one.proxy]),
+    toMarkupNames([other, ownName, one.proxy]),
   )
   const links = page.getByRole('table', { name: 'Links' })
   await links.getByRole('rowheader', { name: HOSTILE }).waitFor()
-  await links.getByText(toHostile(one.proxy)).waitFor()
-  await page.getByRole('img', { name: `${toHostile(ownName)} in the center` }).waitFor()
+  await links.getByText(toMarkupName(one.proxy)).waitFor()
+  await page.getByRole('img', { name: `${toMarkupName(ownName)} in the center` }).waitFor()
   t.equal(await page.evaluate('window.wasRun'), undefined)
   t.equal(await page.locator('main img').count(), 0)
 })
@@ -47,11 +47,15 @@ t.test('renders rules as text', async (t) => {
   const rule = { id, scope, access: 'DENIED', resource, priority: 1 }
   const { status } = await opened.server.post('/auth/rules/create', { rule })
   t.equal(status, 200)
-  const page = await openReplaced(opened.context, '/auth?tab=rules', toHostiles([id, scope, name]))
+  const page = await openReplaced(
+    opened.context,
+    '/auth?tab=rules',
+    toMarkupNames([id, scope, name]),
+  )
   await page.getByRole('rowheader', { name: HOSTILE }).waitFor()
-  await page.getByText(`service:${toHostile(name)}:*`).waitFor()
-  await page.getByRole('button', { name: `Delete access rule ${toHostile(id)}` }).click()
-  await page.getByRole('dialog', { name: `Delete access rule ${toHostile(id)}?` }).waitFor()
+  await page.getByText(`service:${toMarkupName(name)}:*`).waitFor()
+  await page.getByRole('button', { name: `Delete access rule ${toMarkupName(id)}` }).click()
+  await page.getByRole('dialog', { name: `Delete access rule ${toMarkupName(id)}?` }).waitFor()
   t.equal(await page.evaluate('window.wasRun'), undefined)
   t.equal(await page.locator('img').count(), 0)
 })

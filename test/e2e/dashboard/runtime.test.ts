@@ -84,8 +84,8 @@ t.test('the runtime pages', async (t) => {
   })
 
   t.test('stop following while the user scrolls back', async (t) => {
-    const box = page.getByRole('region', { name: 'Log lines' })
-    await box.hover()
+    const logRegion = page.getByRole('region', { name: 'Log lines' })
+    await logRegion.hover()
     await page.mouse.wheel(0, -4000)
     const follow = page.getByRole('button', { name: 'Follow' })
     await page.locator('button[aria-pressed=false]', { hasText: 'Follow' }).waitFor()
@@ -173,11 +173,11 @@ t.test('the runtime pages', async (t) => {
   })
 
   t.test('restart, roll back and report failures', async (t) => {
-    const act = async (name: string): Promise<void> => {
+    const confirm = async (name: string): Promise<void> => {
       await page.getByRole('button', { name, exact: true }).click()
       await page.getByRole('dialog').getByRole('button', { name, exact: true }).click()
     }
-    await act('Roll back')
+    await confirm('Roll back')
     const dialog = page.getByRole('dialog')
     await dialog
       .getByText('no previous revision')
@@ -186,11 +186,11 @@ t.test('the runtime pages', async (t) => {
     await dialog.getByRole('button', { name: 'Cancel' }).click()
 
     const [before] = await deployer.read()
-    await act('Restart')
+    await confirm('Restart')
     await page.getByText('writer restart started').waitFor()
     const after = await deployer.settled('writer')
     t.not(after.metadata['started'], before!.metadata['started'])
-    await act('Rebuild')
+    await confirm('Rebuild')
     await page.getByText('writer rebuild started').waitFor()
     const built = await deployer.settled('writer')
     t.equal(built.status, 4)

@@ -22,7 +22,8 @@ const field = (page: Page, path: string) =>
   page.locator(`[data-path=${JSON.stringify(path)}]`).first()
 const typeInto = (page: Page, path: string, text: string) =>
   field(page, path).locator('input, textarea').first().fill(text)
-const press = (page: Page, name: string) => page.getByRole('button', { name, exact: true }).click()
+const clickButton = (page: Page, name: string) =>
+  page.getByRole('button', { name, exact: true }).click()
 
 t.test('input', async (t) => {
   const opened = await openDashboard(t)
@@ -38,10 +39,10 @@ t.test('input', async (t) => {
     await open('Mirror.Show')
     await typeInto(page, 'request.name', 'Ann')
     await typeInto(page, 'request.count', 'abc')
-    await press(page, 'JSON')
+    await clickButton(page, 'JSON')
     const raw = page.getByRole('textbox', { name: 'JSON request' })
     t.match(JSON.parse(await raw.inputValue()), { name: 'Ann', count: 'abc' })
-    await press(page, 'Form')
+    await clickButton(page, 'Form')
     t.equal(await field(page, 'request.name').locator('textarea').inputValue(), 'Ann')
     t.equal(await field(page, 'request.count').locator('input').inputValue(), 'abc')
   })
@@ -68,7 +69,7 @@ t.test('input', async (t) => {
     await commands.getByText('Secrets are masked as ********.').waitFor()
     t.match(await commands.textContent(), '"secret":"********"')
     t.notMatch(await commands.textContent(), 'the pin')
-    await press(page, 'Show secrets')
+    await clickButton(page, 'Show secrets')
     await commands.getByText('The shell may store secrets in its history.').waitFor()
     t.match(await commands.textContent(), '"secret":"the pin"')
   })
@@ -100,7 +101,7 @@ t.test('stores calls per namespace and account', async (t) => {
   })
   if (opened === undefined) return
   const { page } = opened
-  await press(page, 'Call')
+  await clickButton(page, 'Call')
   await page.getByText('History (1)').waitFor()
   t.type(await page.evaluate('localStorage.getItem("mx.calls.mx/admin")'), 'string')
 })
@@ -117,7 +118,7 @@ t.test('long messages and large responses', async (t) => {
     .handle('Large', {
       cube: endpoint({
         handle: () => {
-          const fill = (of: () => unknown) => Array.from({ length: 100 }, of)
+          const fill = (makeItem: () => unknown) => Array.from({ length: 100 }, makeItem)
           return { cube: fill(() => fill(() => fill(() => 1))) }
         },
       }),
@@ -141,15 +142,15 @@ t.test('long messages and large responses', async (t) => {
   const { page } = opened
 
   t.test('a large response is rendered partially at first', async (t) => {
-    await press(page, 'Call')
+    await clickButton(page, 'Call')
     await page.getByText('200 OK').waitFor()
-    const drawn = await page.locator('.response .json-members > li').count()
-    t.ok(drawn > 100 && drawn <= 2200, `${drawn} members`)
+    const renderedCount = await page.locator('.response .json-members > li').count()
+    t.ok(renderedCount > 100 && renderedCount <= 2200, `${renderedCount} members`)
   })
 
   t.test('a long message is rendered when it is expanded', async (t) => {
     await page.goto('/services/large?endpoint=Large.Stream')
-    await press(page, 'Open stream')
+    await clickButton(page, 'Open stream')
     await page.getByText('ended', { exact: true }).waitFor()
     const message = page.locator('.stream-message')
     t.equal(await message.locator('.json').count(), 0)
@@ -161,7 +162,7 @@ t.test('long messages and large responses', async (t) => {
     'a message that is too long is rejected by the page, and its stream stays open',
     async () => {
       await page.goto('/services/large?endpoint=Large.Feed')
-      await press(page, 'Open without a message')
+      await clickButton(page, 'Open without a message')
       for (const [name, mebibytes] of [
         ['one', 1.5],
         ['other', 11],
@@ -171,10 +172,10 @@ t.test('long messages and large responses', async (t) => {
           .setInputFiles({ name, mimeType: '', buffer: Buffer.alloc(mebibytes * 1024 * 1024) })
         await page.getByText(`${name}, ${mebibytes.toFixed(1)} MiB`).waitFor()
       }
-      await press(page, 'Send message')
+      await clickButton(page, 'Send message')
       await page.getByText('must be at most 16777216 bytes, got').first().waitFor()
       await field(page, 'request.other').getByRole('button', { name: 'Remove file' }).click()
-      await press(page, 'Send message')
+      await clickButton(page, 'Send message')
       await page.getByRole('list', { name: 'Messages' }).getByText('{"length":1572864}').waitFor()
     },
   )

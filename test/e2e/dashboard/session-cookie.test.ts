@@ -229,11 +229,11 @@ async function openWithAnyOrigin(
 }
 
 /** Results of script attempts in a page: `done` or the name of an error. */
-interface Attempts {
+interface AttackResults {
   readonly inline: string
   readonly foreign: string
   /** Whether any script ran. */
-  readonly hacked: boolean
+  readonly scriptRan: boolean
   /** Violated directives. */
   readonly violations: readonly string[]
   /** Everything in browser storage that scripts can read. */
@@ -313,8 +313,8 @@ t.test(
     while (!violations.includes('connect-src')) await new Promise(requestAnimationFrame)
     const retained = [document.cookie, ...Object.values(localStorage), ...Object.values(sessionStorage)]
     return { inline, handler, link, foreign, violations, retained: retained.join(), hacked: 'hacked' in window }
-  })()`)) as Attempts
-    t.equal(visible.hacked, false)
+  })()`)) as AttackResults
+    t.equal(visible.scriptRan, false)
     t.equal(visible.inline, 'TypeError', 'text is not parsed as HTML')
     t.equal(visible.foreign, 'TypeError')
     t.match(visible.violations, ['require-trusted-types-for'])

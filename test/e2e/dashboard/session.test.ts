@@ -75,7 +75,7 @@ t.test('ignores a response to an earlier session after a logout or another login
   await getDialog(page).waitFor()
   await logIn(page, ADMIN, 'Continue')
   await getDialog(page).waitFor({ state: 'detached' })
-  const json = { Id: 'dashboard', Code: 401, Detail: 'nobody is logged in', Status: '' }
+  const json = { Id: 'dashboard', Code: 401, Detail: 'not logged in', Status: '' }
   await rejected.fulfill({ status: 401, json })
   await settle(page)
   t.equal(await getDialog(page).count(), 0)

@@ -11,9 +11,9 @@ import type { Rival } from '../../../bench/rivals/rival.ts'
 
 const scenario = SCENARIOS[0]!
 const find = (name: string): Rival => RIVALS.find((rival) => rival.name === name)!
-const linux = process.platform === 'linux' ? false : 'figures come from /proc'
+const skipReason = process.platform === 'linux' ? false : 'figures come from /proc'
 
-t.test('the usage of a program includes its child processes', { skip: linux }, async (t) => {
+t.test('the usage of a program includes its child processes', { skip: skipReason }, async (t) => {
   const start = process.cpuUsage()
   const before = readUsage(process.pid)
   while (process.cpuUsage(start).user < 60_000);
@@ -34,10 +34,14 @@ t.test('the usage of a program includes its child processes', { skip: linux }, a
 })
 
 t.test('a missing command fails with an error that contains its name', async (t) => {
-  const ghost: Rival = { ...find('undici'), name: 'ghost', prepare: () => ['no-such-program'] }
+  const missingProgram: Rival = {
+    ...find('undici'),
+    name: 'ghost',
+    prepare: () => ['no-such-program'],
+  }
   await t.rejects(
     startRival(
-      ghost,
+      missingProgram,
       scenario,
       { port: 9, serverPort: 0, grpcPort: 0, servicePort: 0 },
       { cores: [] },
@@ -49,7 +53,8 @@ t.test('a missing command fails with an error that contains its name', async (t)
 const KINDS = ['proxy', 'tls', 'access-log', 'http2', 'grpc']
 
 for (const rival of RIVALS) {
-  const skip = linux || (rival.version() === undefined ? `${rival.name} is not installed` : false)
+  const skip =
+    skipReason || (rival.version() === undefined ? `${rival.name} is not installed` : false)
   t.test(
     `${rival.name} starts, forwards to the backend and stops without leaving files`,
     { skip },
@@ -70,22 +75,22 @@ for (const rival of RIVALS) {
 t.test(
   'measures running rivals even if another one fails to start',
   {
-    skip: linux || (isInstalled('wrk') ? false : 'wrk is not installed'),
+    skip: skipReason || (isInstalled('wrk') ? false : 'wrk is not installed'),
   },
   async (t) => {
     const protobuf = findScenario('rpc-protobuf')
     const backend = await startBackend([protobuf])
     t.teardown(() => backend.stop())
-    for (const [rival, each] of [
+    for (const [rival, row] of [
       [find('undici'), findScenario('post')],
       [find('mx'), protobuf],
     ] as const) {
       const load = { connections: 4, seconds: 1 }
-      const measured = await measureRival(rival, each, backend, load)
+      const measured = await measureRival(rival, row, backend, load)
       t.ok(measured.cpuMicros > 1 && measured.cpuMicros < 5000, `${measured.cpuMicros} µs`)
       t.ok(measured.requestsPerSecond > 100)
       t.ok(measured.peakMiB > 20, `${measured.peakMiB} MiB`)
-      t.equal(measured.errors, 0, each.name)
+      t.equal(measured.errors, 0, row.name)
     }
 
     const broken: Rival = { ...find('undici'), name: 'broken', prepare: () => ['false'] }

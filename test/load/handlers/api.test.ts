@@ -150,8 +150,8 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
             (await send(gateway, method, '/pages/show', bytes, { 'content-type': type })).status,
             200,
           )
-          const { method: got, body, encoding } = query()
-          t.strictSame([got, encoding], [method, 'base64'])
+          const { method: receivedMethod, body, encoding } = query()
+          t.strictSame([receivedMethod, encoding], [method, 'base64'])
           t.strictSame(Buffer.from(body as string, 'base64'), Buffer.from(bytes))
         }
       }
@@ -253,15 +253,15 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       ['GET', 304],
       ['HEAD', 404],
     ] as const) {
-      answer({ statusCode, body: 'never seen' })
+      answer({ statusCode, body: 'unexpected body' })
       client.send(`${method} /pages/show HTTP/1.1\r\nhost: a\r\n\r\n`)
       replies++
       await client.waitUntil(({ text }) => text.split('\r\n\r\n').length === replies + 1)
     }
-    t.notMatch(client.text, /never seen/)
-    answer({ body: 'seen' })
+    t.notMatch(client.text, /unexpected body/)
+    answer({ body: 'expected body' })
     client.send('GET /pages/show HTTP/1.1\r\nhost: a\r\n\r\n')
-    await client.waitUntil(({ text }) => text.endsWith('\r\n\r\nseen'))
+    await client.waitUntil(({ text }) => text.endsWith('\r\n\r\nexpected body'))
   })
 }
 
@@ -352,7 +352,7 @@ t.test('returns 400 for a malformed query or form, and 413 for a large body', as
 
 t.test('handles unknown services, unknown endpoints and deadlines like other calls', async (t) => {
   const { gateway } = await open(t)
-  t.equal((await send(gateway, 'GET', '/nobody/show')).status, 404)
+  t.equal((await send(gateway, 'GET', '/unknown/show')).status, 404)
   t.equal((await send(gateway, 'GET', '/pages/none')).status, 404)
   t.equal((await send(gateway, 'GET', '/pages/debug/stats')).status, 404)
   t.equal((await send(gateway, 'GET', '/pages/wait', '', { timeout: '0.1' })).status, 408)

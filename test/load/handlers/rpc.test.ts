@@ -135,7 +135,13 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
             'go.mx.api.greeter',
             /^endpoint not found: go\.mx\.api\.greeter\.Greeter\.None$/,
           ],
-          ['/nobody/call', {}, 404, 'go.mx.api.nobody', /^service not found: go\.mx\.api\.nobody$/],
+          [
+            '/unknown/call',
+            {},
+            404,
+            'go.mx.api.unknown',
+            /^service not found: go\.mx\.api\.unknown$/,
+          ],
           [
             '/greeter/hello',
             { method: 'POST', body: '{', headers: JSON_TYPE },
@@ -751,7 +757,7 @@ t.test('sticky balancing binds a client to the node that responded', async (t) =
 t.test('responds to random requests with client errors only', async (t) => {
   for (const listener of Object.values(LISTENERS)) {
     const { gateway } = await openGreeterGateway(t, { listener })
-    const odd = fc.constantFrom(
+    const unusualText = fc.constantFrom(
       ...'[]{}.=&%+"\'\\:,;-_~*!()@/?',
       ...[
         '%5b',
@@ -769,7 +775,7 @@ t.test('responds to random requests with client errors only', async (t) => {
         '""',
       ],
     )
-    const query = fc.array(odd, { maxLength: 12 }).map((parts) => parts.join(''))
+    const query = fc.array(unusualText, { maxLength: 12 }).map((parts) => parts.join(''))
     const body = fc.oneof(
       query,
       fc.json(),

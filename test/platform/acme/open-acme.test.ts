@@ -27,7 +27,7 @@ import { startPostgres } from '../../fixtures/postgres.ts'
 const HOUR_MS = 3600 * 1000
 const YEAR_MS = 365 * 24 * HOUR_MS
 
-interface Line {
+interface LogLine {
   readonly level: number
   readonly msg: string
   readonly host?: string
@@ -37,7 +37,7 @@ interface Line {
 
 interface OpenGateway {
   readonly acme: Acme
-  readonly lines: Line[]
+  readonly lines: LogLine[]
   readonly names: () => readonly string[]
 }
 
@@ -50,7 +50,7 @@ async function openGateway(
   options: Partial<AcmeOptions> & { readonly at?: string } = {},
 ): Promise<OpenGateway> {
   const { at = '127.0.0.1', ...rest } = options
-  const lines: Line[] = []
+  const lines: LogLine[] = []
   const log = pino({ level: 'info' }, { write: (line: string) => lines.push(JSON.parse(line)) })
   const flags = readFlags([
     '--enable_acme',
@@ -379,10 +379,10 @@ t.test('registers with the external account binding', async (t) => {
   })
   if (pebble === undefined) return
   const args = ['--acme_hosts=a.test']
-  const without = await openGateway(t, pebble, openMemory(t), args)
-  await waitUntil(() => without.lines.some(({ failures = 0 }) => failures > 0))
-  t.match(without.lines[0]!.reason, /^externalAccountRequired: /)
-  await without.acme.close()
+  const unbound = await openGateway(t, pebble, openMemory(t), args)
+  await waitUntil(() => unbound.lines.some(({ failures = 0 }) => failures > 0))
+  t.match(unbound.lines[0]!.reason, /^externalAccountRequired: /)
+  await unbound.acme.close()
   const bound = [...args, '--acme_eab_kid=kid-1', `--acme_eab_key=${key}`]
   const { names } = await openGateway(t, pebble, openMemory(t), bound)
   await waitUntil(() => names().length === 1)

@@ -71,21 +71,27 @@ yNQwCgYIKoZIzj0EAwIDRwAwRAIge09+S5TZAlw5tgtiVvuERV6cT4mfutXIlwTb
 })
 
 t.test('backs off depending on the kind of failure, within the rate limits of directories', (t) => {
-  const of = (kind: AcmeError['kind'], retryAfterMs?: number) => (failures: number) =>
+  const toDelay = (kind: AcmeError['kind'], retryAfterMs?: number) => (failures: number) =>
     toRetryMs({ kind, retryAfterMs }, failures, () => 0)
-  t.same([0, 1, 2, 3, 20].map(of('unavailable')), [10_000, 20_000, 40_000, 80_000, 10 * MINUTE_MS])
+  t.same([0, 1, 2, 3, 20].map(toDelay('unavailable')), [
+    10_000,
+    20_000,
+    40_000,
+    80_000,
+    10 * MINUTE_MS,
+  ])
   t.same(
-    [0, 1, 2, 3, 20].map(of('rejected')),
+    [0, 1, 2, 3, 20].map(toDelay('rejected')),
     [1, 3, 9, 27, 360].map((minutes) => minutes * MINUTE_MS),
   )
-  t.equal(of('rateLimited')(0), HOUR_MS)
+  t.equal(toDelay('rateLimited')(0), HOUR_MS)
   t.equal(
-    of('rateLimited', 3 * DAY_MS)(0),
+    toDelay('rateLimited', 3 * DAY_MS)(0),
     3 * DAY_MS,
     'Retry-After of the directory takes precedence',
   )
-  t.equal(of('rateLimited', 1000 * DAY_MS)(0), 7 * DAY_MS)
-  t.equal(of('rejected', 1000)(0), MINUTE_MS, 'never sooner than the local backoff')
+  t.equal(toDelay('rateLimited', 1000 * DAY_MS)(0), 7 * DAY_MS)
+  t.equal(toDelay('rejected', 1000)(0), MINUTE_MS, 'never sooner than the local backoff')
   t.equal(
     toRetryMs({ kind: 'unavailable', retryAfterMs: undefined }, 0, () => 1),
     12_500,

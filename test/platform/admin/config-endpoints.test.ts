@@ -79,8 +79,8 @@ t.test('PUT /config requires If-Match and applies a version once', async (t) => 
     mx.log().find(({ msg }) => msg === 'configuration applied'),
     { account: 'admin token', version: 2 },
   )
-  const back = await send('POST', '/config/rollback?version=1', { 'if-match': '*' })
-  t.match(back.body.version, { number: 3, etag })
+  const rollback = await send('POST', '/config/rollback?version=1', { 'if-match': '*' })
+  t.match(rollback.body.version, { number: 3, etag })
   t.equal((await fetch(`${url}/one`)).status, 404)
   t.equal((await send('GET', '/config/history')).body.versions.length, 3)
 })

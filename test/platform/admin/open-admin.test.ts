@@ -13,8 +13,8 @@ const LOG = createLog('silent')
 const toLoopback = (url = ''): string => url.replace(/\[::\]|0\.0\.0\.0/, '127.0.0.1')
 
 /** @param defaults settings that are not set explicitly. */
-async function open(t: Test, words: readonly string[], defaults: Partial<Settings> = {}) {
-  const { settings, inputs } = await configurationFrom(readFlags(words), {})()
+async function open(t: Test, flags: readonly string[], defaults: Partial<Settings> = {}) {
+  const { settings, inputs } = await configurationFrom(readFlags(flags), {})()
   const configuration = { settings: { ...settings, ...defaults }, inputs }
   const admin = await openAdmin(configuration, {
     readiness: createReadiness(),

@@ -38,8 +38,8 @@ async function countRequests(admin: string, service: string | undefined): Promis
     headers: { accept: 'application/openmetrics-text;version=1.0.0,text/plain;q=0.5' },
   })
   const scraped = parseScrape(await answer.text())
-  const ofService = scraped.filter(({ labels }) => labels['service'] === service)
-  return findScraped(ofService, 'http_server_request_duration_seconds_count') ?? 0
+  const serviceSeries = scraped.filter(({ labels }) => labels['service'] === service)
+  return findScraped(serviceSeries, 'http_server_request_duration_seconds_count') ?? 0
 }
 
 for (const workers of [1, 2]) {
@@ -122,7 +122,7 @@ t.test('mx server also has an admin server', async (t) => {
   const mx = launchServer(t, ['--profile=test', '--admin_address=127.0.0.1:0'])
   const admin = await readBanner(mx, 'admin')
   t.equal(await status(`${admin}/readyz`), 200)
-  await status(`${await readBanner(mx, 'gateway')}/nobody`)
+  await status(`${await readBanner(mx, 'gateway')}/unknown`)
   t.equal(await countRequests(admin, undefined), 1)
   mx.child.kill('SIGTERM')
   t.equal(await mx.ended, 0)

@@ -3,12 +3,12 @@ import { createReadiness } from '../../../platform/admin/readiness.ts'
 
 t.test('is ready while it serves without problems and until it shuts down', async (t) => {
   const readiness = createReadiness()
-  const lacks = ['the registry has not responded yet']
+  const problems = ['the registry has not responded yet']
   t.same(await readiness.problems(), ['starting'])
-  readiness.serve(() => lacks)
+  readiness.serve(() => problems)
   t.ok(readiness.isServing)
   t.same(await readiness.problems(), ['the registry has not responded yet'])
-  lacks.pop()
+  problems.pop()
   t.same(await readiness.problems(), [])
   readiness.leave()
   t.notOk(readiness.isServing)

@@ -94,9 +94,9 @@ t.test('accepts a gateway without services that only redirects or responds', asy
 
 t.test('warns about a route with access plugins that requests can bypass', async (t) => {
   const auth = 'plugins: [ip-allow: { allow: [10.0.0.0/8] }]'
-  const text = (route: string, service = '', more = ''): string => `
+  const text = (route: string, service = '', extra = ''): string => `
 handler: proxy
-${more}
+${extra}
 services: { shop: { nodes: [127.0.0.1:1], ${service} } }
 routes:
   - { ${route}, service: shop, ${auth} }
@@ -116,9 +116,9 @@ routes:
 })
 
 t.test('warns about a route limited to listeners that redirect to HTTPS', async (t) => {
-  const text = (route: string, more = ''): string => `
+  const text = (route: string, extra = ''): string => `
 handler: proxy
-${more}
+${extra}
 listen:
   - { name: web, address: ":8443", tls: { cert: self-signed } }
   - { name: plain, address: ":8080", https_redirect: true }
@@ -137,9 +137,9 @@ routes: [{ ${route}, respond: {} }]
 })
 
 t.test('warns about a route without listeners if a broader one lists all of them', async (t) => {
-  const text = (listeners: string, more = ''): string => `
+  const text = (listeners: string, extra = ''): string => `
 handler: proxy
-listen: [{ name: a, address: ":1" }, { name: b, address: ":2" }${more}]
+listen: [{ name: a, address: ":1" }, { name: b, address: ":2" }${extra}]
 routes:
   - { name: any, match: { path: /a, headers: { x: "1" } }, respond: {} }
   - { name: listed, match: { path: /a, headers: { x: { present: true } } }, listeners: ${listeners}, respond: {} }

@@ -9,7 +9,7 @@ import { setVariables } from '../../fixtures/otlp-collector.ts'
 
 /** Sets the handler unless `args` contain it. */
 function find(...args: string[]): readonly string[] {
-  const isSet = args.some((word) => word.startsWith('--handler='))
+  const isSet = args.some((arg) => arg.startsWith('--handler='))
   return findWarnings(isSet ? args : ['--handler=meta', ...args])
 }
 
@@ -65,18 +65,18 @@ t.test(
     const backend = readFlags(['--handler=proxy', '--backend', 'a=h:1'])
     const inFile = (key: 'address', value: string) =>
       new Map([[key, { source: `mx.yaml:1:1: ${key}`, values: [value] }]])
-    const of = (settings: SettingsInput, env: Readonly<Record<string, string>>) => {
+    const lint = (settings: SettingsInput, env: Readonly<Record<string, string>>) => {
       const inputs = mergeInputs(backend, readEnvironment(env), settings)
       const config = { ...NO_CONFIG, settings }
       return lintConfiguration({ settings: mergeSettings(inputs), config, inputs, file: 'mx.yaml' })
     }
     const address = inFile('address', ':9000')
-    t.same(of(address, { MX_ADDRESS: ':8080' }), [
+    t.same(lint(address, { MX_ADDRESS: ':8080' }), [
       'mx.yaml:1:1: address has no effect: the environment variable MX_ADDRESS overrides it',
     ])
-    t.same(of(address, { MX_ADDRESS: ':9000' }), [])
-    t.same(of(address, { MX_HTTP2: 'off' }), [])
-    t.same(of(address, {}), [])
+    t.same(lint(address, { MX_ADDRESS: ':9000' }), [])
+    t.same(lint(address, { MX_HTTP2: 'off' }), [])
+    t.same(lint(address, {}), [])
   },
 )
 

@@ -53,6 +53,6 @@ t.test('a service needs nodes, or a registry that may provide it', async (t) => 
     message:
       /mx\.yaml:2:3: service "shop" needs a list of nodes such as .*, or a registry that contains it/,
   })
-  for (const word of ['--registry=memory', '--backend=shop=127.0.0.1:9001'])
-    t.match((await load(word)).config.services, [{ name: 'shop', nodes: [], balance: 'p2c' }], word)
+  for (const flag of ['--registry=memory', '--backend=shop=127.0.0.1:9001'])
+    t.match((await load(flag)).config.services, [{ name: 'shop', nodes: [], balance: 'p2c' }], flag)
 })

@@ -112,7 +112,7 @@ t.test('returns 401 for an invalid id or password, and 429 after too many attemp
   await post('/auth/generate', { id: 'joan', secret: 'a secret of hers' })
   for (const credentials of [
     { id: 'joan', secret: 'wrong' },
-    { id: 'nobody', secret: 'mx' },
+    { id: 'unknown', secret: 'mx' },
   ]) {
     const reply = await client.logIn(credentials)
     t.equal(reply.status, 401)

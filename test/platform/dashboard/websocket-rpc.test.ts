@@ -123,10 +123,10 @@ t.test('a logout closes the connections of its session only', async (t) => {
   const page = await client.connect(t)
   const other = new DashboardClient(client.url)
   await other.logIn()
-  const stays = await other.connect(t)
+  const otherConnection = await other.connect(t)
   t.equal((await client.sendRequest('POST', '/logout')).status, 204)
   t.equal(await page.closed, 1001)
-  t.ok(await stays.call('auth', 'Accounts.List'))
+  t.ok(await otherConnection.call('auth', 'Accounts.List'))
 })
 
 t.test('returns an error for an unknown service', async (t) => {

@@ -12,13 +12,13 @@ import { waitUntil } from '../../fixtures/raw-backend.ts'
 /** A node that sends responses on request of the test. */
 async function openNode(t: Test) {
   const pending: { path: string; reply: ServerResponse }[] = []
-  const seen: string[] = []
+  const receivedPaths: string[] = []
   const port = await listenHttp(t, ({ url = '' }, reply) => {
-    seen.push(url)
+    receivedPaths.push(url)
     pending.push({ path: url, reply })
   })
   return {
-    ...{ port, pending, seen },
+    ...{ port, pending, receivedPaths },
     release: () => pending.shift()!.reply.end('ok'),
   }
 }
@@ -49,9 +49,9 @@ function readLimits({ measured }: GatewayServer): Record<string, number> {
   )
 }
 
-const limited = (nodes: readonly number[], concurrency: string, more = ''): string =>
+const limited = (nodes: readonly number[], concurrency: string, extra = ''): string =>
   `services: { shop: { nodes: [${nodes.map((port) => `'127.0.0.1:${port}'`).join(', ')}], concurrency: ${concurrency} } }
-${more}`
+${extra}`
 
 t.test('rejects requests beyond limit and queue with 503 and the reason', async (t) => {
   const node = await openNode(t)
@@ -79,7 +79,7 @@ t.test('rejects requests beyond limit and queue with 503 and the reason', async 
   await waitUntil(() => node.pending.length === 1)
   node.release()
   t.strictSame([await first.status, await second.status], [200, 200])
-  t.strictSame(node.seen, ['/shop/1', '/shop/2'])
+  t.strictSame(node.receivedPaths, ['/shop/1', '/shop/2'])
 })
 
 t.test('a request that waits longer than queue_timeout is rejected with 503', async (t) => {
@@ -119,7 +119,7 @@ t.test('a client that disconnects leaves the queue, and frees its slot', async (
   node.release()
   node.release()
   t.equal(await third.status, 200)
-  t.strictSame(node.seen, ['/shop/1', '/shop/3'])
+  t.strictSame(node.receivedPaths, ['/shop/1', '/shop/3'])
 })
 
 t.test('a critical request replaces a batch request in a full queue', async (t) => {
@@ -144,7 +144,7 @@ t.test('a critical request replaces a batch request in a full queue', async (t) 
   await waitUntil(() => node.pending.length === 1)
   node.release()
   t.strictSame([await first.status, await critical.status], [200, 200])
-  t.strictSame(node.seen, ['/shop/', '/pay'])
+  t.strictSame(node.receivedPaths, ['/shop/', '/pay'])
 })
 
 t.test('a WebSocket occupies its slot until it closes', async (t) => {

@@ -40,7 +40,7 @@ function named(t: Test, name: string): Promise<string> {
 }
 
 function configure(args: readonly string[], config: ConfigFile = NO_CONFIG): Configuration {
-  const handler = args.some((word) => word.startsWith('--handler')) ? [] : ['--handler=proxy']
+  const handler = args.some((arg) => arg.startsWith('--handler')) ? [] : ['--handler=proxy']
   const flags = readFlags(['--address=127.0.0.1:0', '--access_log=off', ...handler, ...args])
   const inputs = mergeInputs(flags, config.settings)
   return { settings: mergeSettings(inputs), config, inputs, file: undefined }
@@ -259,7 +259,7 @@ t.test('a reload with a failing plugin has no effect', async (t) => {
     /--plugin: unknown plugin "cros"/,
   )
   t.equal(await text(`${url}/greeter`), 'one')
-  t.match(await text(`${url}/nobody`), /go\.mx\.api\.nobody/)
+  t.match(await text(`${url}/unknown`), /go\.mx\.api\.unknown/)
 })
 
 t.test('handler event: publishes a request to the topic of its path', async (t) => {

@@ -38,15 +38,15 @@ t.test(
       return { status: reply.status, after: reply.headers.get('retry-after') }
     }
     const paths = ['/plain/a', '/v1/items/1']
-    const lost = { status: 503, after: '1' }
+    const expected = { status: 503, after: '1' }
     for (const path of paths)
-      t.strictSame(await sendRequest(path), lost, `${path} before its first endpoint`)
+      t.strictSame(await sendRequest(path), expected, `${path} before its first endpoint`)
     show(true)
     for (const path of paths) await eventually(async () => (await sendRequest(path)).status === 200)
     show(false)
     for (const path of paths) {
       await eventually(async () => (await sendRequest(path)).status !== 200)
-      t.strictSame(await sendRequest(path), lost, path)
+      t.strictSame(await sendRequest(path), expected, path)
     }
     t.equal((await sendRequest('/mx-api/a')).status, 404, 'a Service with mx/ignore is unknown')
     kubernetes.remove('services', 'shop', 'plain')

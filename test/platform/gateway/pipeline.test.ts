@@ -57,7 +57,7 @@ t.test('routes a request to a configured service with the configured handler', a
     await resolveService(await open(t, ...BACKEND), '/greeter/hello'),
     'rpc go.mx.api.greeter',
   )
-  t.equal(await resolveService(await open(t, ...BACKEND), '/nobody/hello'), '')
+  t.equal(await resolveService(await open(t, ...BACKEND), '/unknown/hello'), '')
 })
 
 t.test('replaces the configured services', async (t) => {

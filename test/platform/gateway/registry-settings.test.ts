@@ -107,9 +107,9 @@ t.test(
     await register('{"breaker":{"min_requests":2,"open":"1h"}}')
     const { send, reload } = await openConfiguredGateway(t, 'balance: p2c', { registry })
     const statuses = async () => {
-      const seen = []
-      for (let i = 0; i < 4; i++) seen.push((await send('GET', '/shop/')).status)
-      return seen
+      const results = []
+      for (let i = 0; i < 4; i++) results.push((await send('GET', '/shop/')).status)
+      return results
     }
     t.strictSame(await statuses(), [500, 500, 503, 503])
     await register('{"breaker":{"min_requests":3,"open":"1h"}}')

@@ -7,19 +7,19 @@ import { waitUntil } from '../../fixtures/raw-backend.ts'
 
 /** A gateway with two nodes, the first of which receives the first request. */
 async function open(t: Test, first: RequestListener, settings = '', routes = '') {
-  const seen = { first: 0, second: 0, bodies: [] as string[] }
+  const received = { first: 0, second: 0, bodies: [] as string[] }
   const one = await listenHttp(t, (request, reply) => {
-    seen.first++
+    received.first++
     first(request, reply)
   })
   const two = await listenHttp(t, (request, reply) => {
-    seen.second++
+    received.second++
     let body = ''
     request.setEncoding('latin1').on('data', (chunk: string) => {
       body += chunk
     })
     request.on('end', () => {
-      seen.bodies.push(body)
+      received.bodies.push(body)
       reply.end('second')
     })
   })
@@ -28,7 +28,7 @@ async function open(t: Test, first: RequestListener, settings = '', routes = '')
     t,
     `services:\n  shop: { nodes: [${nodes}], outlier: off${settings} }\n${routes}`,
   )
-  return { ...gateway, seen }
+  return { ...gateway, received }
 }
 
 const response =
@@ -39,9 +39,9 @@ const response =
 
 t.test('a GET with a 502, 503 or 504 response is sent to another node', async (t) => {
   for (const status of [502, 503, 504]) {
-    const { send, seen } = await open(t, response(status))
+    const { send, received } = await open(t, response(status))
     t.match(await send('GET', '/shop/'), { status: 200, text: 'second' }, `${status}`)
-    t.match(seen, { first: 1, second: 1 })
+    t.match(received, { first: 1, second: 1 })
   }
   const { send } = await open(t, response(500))
   t.match(await send('GET', '/shop/'), { status: 500, text: 'first' })
@@ -59,9 +59,9 @@ t.test('a POST is repeated with its body only if it has an Idempotency-Key', asy
   const small = await open(t, response(503))
   t.match(await small.send('POST', '/shop/', {}, 'a'), { status: 503, text: 'first' })
   for (const body of ['a', 'b'.repeat(64 * 1024)]) {
-    const { send, seen } = await open(t, response(503))
+    const { send, received } = await open(t, response(503))
     t.match(await send('POST', '/shop/', key, body), { status: 200, text: 'second' })
-    t.ok(seen.bodies[0] === body, `${body.length} bytes`)
+    t.ok(received.bodies[0] === body, `${body.length} bytes`)
   }
   const large = await open(t, response(503))
   const reply = await large.send('POST', '/shop/', key, 'c'.repeat(64 * 1024 + 1))
@@ -69,24 +69,24 @@ t.test('a POST is repeated with its body only if it has an Idempotency-Key', asy
 })
 
 t.test('a chunked body that is not complete yet is repeated', async (t) => {
-  const { port, seen } = await open(t, (_request, reply) => reply.writeHead(503).end('first'))
+  const { port, received } = await open(t, (_request, reply) => reply.writeHead(503).end('first'))
   const agent = new Agent()
   t.teardown(() => agent.destroy())
   const headers = { 'idempotency-key': '"1"', 'transfer-encoding': 'chunked' }
   const call = openRequest({ port, method: 'POST', path: '/shop/', headers, agent })
   call.write('one ')
-  await waitUntil(() => seen.first === 1 && seen.second === 1)
+  await waitUntil(() => received.first === 1 && received.second === 1)
   call.end('two')
   const [reply] = await once(call, 'response')
   t.equal(reply.statusCode, 200)
   reply.resume()
-  t.strictSame(seen.bodies, ['one two'])
+  t.strictSame(received.bodies, ['one two'])
 })
 
 t.test('a response with a Retry-After longer than the pause is not repeated', async (t) => {
-  const { send, seen } = await open(t, response(503, 'retry-after', '1'))
+  const { send, received } = await open(t, response(503, 'retry-after', '1'))
   t.match(await send('GET', '/shop/'), { status: 503, headers: { 'retry-after': '1' } })
-  t.equal(seen.second, 0)
+  t.equal(received.second, 0)
 })
 
 t.test('a malformed, late or incomplete head of a response is sent to another node', async (t) => {
@@ -97,18 +97,18 @@ t.test('a malformed, late or incomplete head of a response is sent to another no
     'HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200',
   ]
   for (const head of heads) {
-    const { send, seen } = await open(
+    const { send, received } = await open(
       t,
       ({ socket }) => socket.write(head),
       ', retry: { per_try_timeout: 200ms }',
     )
     t.match(await send('GET', '/shop/'), { status: 200, text: 'second' }, head.slice(0, 60))
-    t.match(seen, { first: 1, second: 1 })
+    t.match(received, { first: 1, second: 1 })
   }
-  const { send, seen } = await open(t, ({ socket }) => socket.end('HTTP/1.1 200'))
+  const { send, received } = await open(t, ({ socket }) => socket.end('HTTP/1.1 200'))
   t.match(await send('GET', '/shop/'), { status: 200, text: 'second' }, 'lost')
   t.match(await send('POST', '/shop/'), { status: 502 }, 'POST')
-  t.match(seen, { first: 2, second: 1 })
+  t.match(received, { first: 2, second: 1 })
 })
 
 t.test('after per_try_timeout a request is sent to another node', async (t) => {
@@ -126,19 +126,19 @@ t.test('off disables retries of a service, and a route overrides it', async (t) 
 
 t.test('a client that disconnects during the pause frees its part of the budget', async (t) => {
   const retry = ', retry: { backoff: { base: 1h, max: 1h }, budget: 0%, min_concurrency: 1 }'
-  const { port, send, seen, reload } = await open(t, response(503), retry)
+  const { port, send, received, reload } = await open(t, response(503), retry)
   const call = openRequest({ port, path: '/shop/' }).on('error', () => {})
   call.end()
-  await waitUntil(() => seen.first === 1)
+  await waitUntil(() => received.first === 1)
   t.equal((await send('GET', '/shop/')).status, 503, 'the budget is used')
   call.destroy()
   await waitUntil(() => call.closed)
   await reload()
   const pending = openRequest({ port, path: '/shop/' }).on('error', () => {})
   t.teardown(() => pending.destroy())
-  const before = seen.first
+  const before = received.first
   pending.end()
-  await waitUntil(() => seen.first === before + 1)
+  await waitUntil(() => received.first === before + 1)
   t.equal((await send('GET', '/shop/')).status, 503, 'the third request uses the budget')
 })
 

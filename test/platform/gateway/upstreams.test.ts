@@ -83,8 +83,8 @@ t.test('least-conn and p2c: select the less busy node', async (t) => {
     const slow = sendRequest(port, '/app/hold')
     await waitUntil(() => a.pending.length + b.pending.length === 1)
     const busy = a.pending.length === 1 ? 'a' : 'b'
-    const took = (await names(count)).filter((name) => name === busy).length
-    t.ok(took <= maxNodes, `${balance}: the busy node got ${took} of ${count} requests`)
+    const busyCount = (await names(count)).filter((name) => name === busy).length
+    t.ok(busyCount <= maxNodes, `${balance}: the busy node got ${busyCount} of ${count} requests`)
     for (const res of [...a.pending, ...b.pending]) res.end('held')
     t.equal((await slow).text, 'held')
   }

@@ -79,9 +79,9 @@ t.test('a standalone gateway enforces the rules of its server', async (t) => {
   t.equal((await post('/auth/rules/delete', { id: 'default' }, headers)).status, 200)
   const startMs = performance.now()
   while ((await sendRequest()) !== 401) t.ok(performance.now() - startMs < CHANGE_MS)
-  const known = await fetch(`${url}/app`, { headers })
-  t.equal(known.status, 200)
-  t.equal(await known.text(), 'nothing', 'the token is not sent to backends')
+  const authorized = await fetch(`${url}/app`, { headers })
+  t.equal(authorized.status, 200)
+  t.equal(await authorized.text(), 'nothing', 'the token is not sent to backends')
   t.equal(await sendRequest({ headers: { authorization: 'Bearer a.b.c' } }), 401)
   await server.close()
   t.equal(await sendRequest(), 401, 'the last rules remain in force')
@@ -110,15 +110,15 @@ t.test('/readyz reports missing rules and keys, and denied access', async (t) =>
     'the auth service has not responded yet',
   ])
   await waitForProblem(await open('wrong'), 'the auth service denies access; see the log')
-  const known = await open('mx')
-  await waitForProblem(known, undefined)
+  const authorized = await open('mx')
+  await waitForProblem(authorized, undefined)
   await server.close()
-  t.same(await known.problems(), [], 'the last rules remain in force')
+  t.same(await authorized.problems(), [], 'the last rules remain in force')
 })
 
 t.test('rejects incomplete credentials at startup', async (t) => {
-  for (const word of ['--auth_id=admin', '--auth_secret=mx'])
-    await t.rejects(openApi(t, ['--auth=mx://127.0.0.1:1', word]), {
+  for (const flag of ['--auth_id=admin', '--auth_secret=mx'])
+    await t.rejects(openApi(t, ['--auth=mx://127.0.0.1:1', flag]), {
       message: /must both be set/,
     })
 })

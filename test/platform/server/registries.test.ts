@@ -64,12 +64,12 @@ t.test('serves declared routes as soon as they are registered', async (t) => {
 t.test('configured services override registered ones until a reload removes them', async (t) => {
   const { address } = await openPlatformRegistry(t)
   const text = `mx://${address}`
-  const who = (name: string) => ({ who: endpoint({ handle: async () => ({ name }) }) })
+  const toHandler = (name: string) => ({ who: endpoint({ handle: async () => ({ name }) }) })
   const registered = createService(t, { name: NAME, registry: text }).handle(
     'Parcels',
-    who('registered'),
+    toHandler('registered'),
   )
-  const configured = createService(t, { name: NAME }).handle('Parcels', who('configured'))
+  const configured = createService(t, { name: NAME }).handle('Parcels', toHandler('configured'))
   await registered.start()
   const variables = { MX_REGISTRY: text, MX_ADDRESS: '127.0.0.1:0', MX_LOG_LEVEL: 'silent' }
   const api = await openApi(t, {
@@ -131,7 +131,7 @@ t.test(
     t.equal((await post('/auth/rules/delete', { id: 'default' }, headers)).status, 200)
     for (const variables of [
       { MX_AUTH_ID: 'admin', MX_AUTH_SECRET: 'wrong' },
-      { MX_AUTH_ID: 'nobody', MX_AUTH_SECRET: 'mx' },
+      { MX_AUTH_ID: 'unknown', MX_AUTH_SECRET: 'mx' },
     ]) {
       const gateway = await openApi(t, {
         MX_REGISTRY: `mx://${proxy}`,

@@ -83,7 +83,7 @@ t.test(
     const port = await listen(t, createServer())
     for (const setting of ['address', 'proxy_address', 'web_address']) {
       const args = [...inFiles(folder), `--${setting}=127.0.0.1:${port}`]
-      const others = QUIET_FLAGS.filter((word) => !word.startsWith(`--${setting}=`))
+      const others = QUIET_FLAGS.filter((flag) => !flag.startsWith(`--${setting}=`))
       const load = configurationFrom(readFlags([...others, ...args], 'server'), {}, 'server')
       const { startServer } = await import('../../../platform/server/server.ts')
       const starting = startServer({ configuration: await load(), log: pino({ level: 'silent' }) })
@@ -109,7 +109,7 @@ t.test(
       [['--plugin=./none.ts'], /none\.ts/],
     ]
     for (const [args, message] of cases) {
-      const base = inFiles(folder).filter((word) => !args[0]!.startsWith(word.split('=')[0]!))
+      const base = inFiles(folder).filter((flag) => !args[0]!.startsWith(flag.split('=')[0]!))
       await t.rejects(openServer(t, [...base, ...args]), { message }, args.join(' '))
       t.notOk(
         readdirSync(folder).some((name) => name.startsWith('lock')),
@@ -123,7 +123,7 @@ t.test(
 t.test('reports a wrong secret key and changes nothing', async (t) => {
   const folder = join(makeTempFolder(t, 'server'), 'state')
   const withKey = (key: string) => [
-    ...inFiles(folder).filter((word) => !word.startsWith('--config')),
+    ...inFiles(folder).filter((flag) => !flag.startsWith('--config')),
     `--config_secret_key=${key}`,
   ]
   const right = makeSecretKey()
@@ -192,8 +192,8 @@ t.test(
 )
 
 t.test('the event handler publishes requests, stores them, or both', async (t) => {
-  for (const sink of ['broker', 'events', 'both']) {
-    const { proxy, post } = await openServer(t, [`--event_sink=${sink}`])
+  for (const target of ['broker', 'events', 'both']) {
+    const { proxy, post } = await openServer(t, [`--event_sink=${target}`])
     const orders = createService(t, { name: 'orders', proxy, auth: ADMIN })
     const http = { method: 'POST', path: '/orders', handler: 'event' as const }
     orders.handle('Orders', { created: endpoint({ http, handle: () => ({}) }) })
@@ -202,10 +202,10 @@ t.test('the event handler publishes requests, stores them, or both', async (t) =
     const received = await receive(t, client, 'orders')
     await waitUntil(async () => (await post('/orders', { a: 1 })).status === 200)
     const stored = await createEvents(client).read('orders')
-    t.equal(stored.length > 0, sink !== 'broker', sink)
-    if (sink === 'events') t.same(received, [])
+    t.equal(stored.length > 0, target !== 'broker', target)
+    if (target === 'events') t.same(received, [])
     else await waitUntil(() => received.length > 0)
-    if (sink !== 'events') t.match(received[0], { data: '{"a":1}' })
+    if (target !== 'events') t.match(received[0], { data: '{"a":1}' })
   }
 })
 
@@ -231,8 +231,8 @@ t.test('linked servers call services of each other', async (t) => {
     body.nodes.map(({ id }: { id: string }) => id),
     ['two', 'one'],
   )
-  const stranger = await openServer(t, [`--network_nodes=${one.proxy}`])
-  t.equal((await stranger.get('/greeter/hello')).status, 404)
+  const serverWithoutToken = await openServer(t, [`--network_nodes=${one.proxy}`])
+  t.equal((await serverWithoutToken.get('/greeter/hello')).status, 404)
   await one.server.drain()
   await waitUntil(async () => (await two.get('/greeter/hello')).status === 503)
 })

@@ -24,11 +24,11 @@ function openChannel(t: Test): { receive: (message: unknown) => void; sent: unkn
   const sent: unknown[] = []
   const before = { send: process.send, connected: process.connected }
   Object.assign(process, { send: (message: unknown) => sent.push(message), connected: true })
-  const known = process.listeners('message')
+  const listeners = process.listeners('message')
   t.teardown(() => {
     Object.assign(process, before)
     for (const listener of process.listeners('message'))
-      if (!known.includes(listener)) process.off('message', listener)
+      if (!listeners.includes(listener)) process.off('message', listener)
   })
   return { receive: (message) => process.emit('message', message, undefined), sent }
 }
@@ -78,10 +78,12 @@ t.test('adds one listener per worker for any number of queries', async (t) => {
 t.test('a final result ends the query without waiting for the other workers', async (t) => {
   const { query } = createIpcClient()
   const silent = createWorker(1, () => 'ready')
-  const no = createWorker(2, ({ id }) => ({ answers: id, value: ['lacks'] }))
-  const yes = createWorker(3, ({ id }) => ({ answers: id, value: [] }))
+  const lackingWorker = createWorker(2, ({ id }) => ({ answers: id, value: ['lacks'] }))
+  const readyWorker = createWorker(3, ({ id }) => ({ answers: id, value: [] }))
   const isFinal = (problems: readonly string[]): boolean => problems.length === 0
-  const queries = query<readonly string[]>([silent, no, yes], 'problems', { isFinal })
+  const queries = query<readonly string[]>([silent, lackingWorker, readyWorker], 'problems', {
+    isFinal,
+  })
   t.same(
     [...(await queries)],
     [
@@ -97,11 +99,11 @@ t.test('the result is undefined after a timeout, an exit or a disconnect', async
   const { query } = createIpcClient()
   const silent = createWorker(1, () => 'ready')
   const ending = createWorker(2, () => 'drain')
-  const lost = Object.assign(
+  const disconnected = Object.assign(
     createWorker(3, () => {}),
     { isConnected: () => false },
   )
-  const queries = query([silent, ending, lost], 'metrics', { timeoutMs: 20 })
+  const queries = query([silent, ending, disconnected], 'metrics', { timeoutMs: 20 })
   ending.emit('exit', 1, '')
   t.same(
     [...(await queries)],

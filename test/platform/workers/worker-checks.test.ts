@@ -48,13 +48,13 @@ t.test('one worker checks a node, and the other workers receive its state', (t) 
 t.test('a worker checks a node when the primary requests it, and receives states', (t) => {
   const sent: unknown[] = []
   const before = process.send
-  const known = process.listeners('message')
+  const listeners = process.listeners('message')
   const isConnected = process.connected
   Object.assign(process, { send: (message: unknown) => sent.push(message), connected: true })
   t.teardown(() => {
     Object.assign(process, { send: before, connected: isConnected })
     for (const listener of process.listeners('message'))
-      if (!known.includes(listener)) process.off('message', listener)
+      if (!listeners.includes(listener)) process.off('message', listener)
   })
   const receive = (message: object) => process.emit('message', message, undefined)
   const events: string[] = []

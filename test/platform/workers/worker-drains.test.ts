@@ -16,12 +16,12 @@ function openChannel(t: Test): Worker {
     send: (message: unknown) => process.emit('message', message, undefined),
   })
   const before = { send: process.send }
-  const known = process.listeners('message')
+  const listeners = process.listeners('message')
   process.send = (message: unknown) => worker.emit('message', message)
   t.teardown(() => {
     Object.assign(process, before)
     for (const listener of process.listeners('message'))
-      if (!known.includes(listener)) process.off('message', listener)
+      if (!listeners.includes(listener)) process.off('message', listener)
   })
   return worker as unknown as Worker
 }

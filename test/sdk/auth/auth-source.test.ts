@@ -10,8 +10,8 @@ t.setTimeout(60_000)
 
 const ACCOUNT = { id: 'orders', type: 'service', scopes: ['service'], secret: 'a long secret' }
 const AUTH = { id: ACCOUNT.id, secret: ACCOUNT.secret }
-const NO_CREDENTIALS = {
-  id: 'nobody',
+const DENY_ORDERS = {
+  id: 'deny-orders',
   access: 'DENIED',
   priority: 1,
   resource: { type: 'service', name: 'orders', endpoint: 'Orders.*' },
@@ -26,7 +26,7 @@ async function open(t: Test) {
 }
 
 const deny = (admin: Client): Promise<unknown> =>
-  admin.call('auth', 'Rules.Create', { rule: NO_CREDENTIALS })
+  admin.call('auth', 'Rules.Create', { rule: DENY_ORDERS })
 
 t.test('watches send the rules and keys of a remote platform, then each change', async (t) => {
   const { server, admin } = await open(t)
@@ -38,7 +38,7 @@ t.test('watches send the rules and keys of a remote platform, then each change',
     ['default'],
   )
   await deny(admin)
-  t.match((await rules.next()).value, [{ id: 'default' }, NO_CREDENTIALS])
+  t.match((await rules.next()).value, [{ id: 'default' }, DENY_ORDERS])
   const tokens = source.watchTokens(ending.signal)[Symbol.asyncIterator]()
   const first = (await tokens.next()).value
   t.equal(first.keys.size, 1)
@@ -59,13 +59,13 @@ t.test(
     const updates = watch()
     t.same(await updates.next(), { done: false, value: new Set() })
     await admin.call('auth', 'Rules.Create', {
-      rule: NO_CREDENTIALS,
+      rule: DENY_ORDERS,
       options: { namespace: 'acme' },
     })
     t.same((await updates.next()).value, new Set(['acme']))
-    const ofShop = watch('shop')
-    t.same((await ofShop.next()).value, new Set(['shop']))
-    const next = ofShop.next()
+    const shopRules = watch('shop')
+    t.same((await shopRules.next()).value, new Set(['shop']))
+    const next = shopRules.next()
     ending.abort()
     t.same(await next, { done: true, value: undefined })
   },
@@ -94,7 +94,7 @@ t.test(
     const { server, admin } = await open(t)
     const service = createService(t, { name: 'orders', proxy: server.proxy, auth: AUTH })
     service.handle('Orders', {
-      who: endpoint({ handle: (_, ctx) => ctx.account?.id ?? 'nobody' }),
+      who: endpoint({ handle: (_, ctx) => ctx.account?.id ?? 'anonymous' }),
       watch: endpoint({
         stream: 'server',
         async *handle(_, ctx) {
@@ -108,20 +108,20 @@ t.test(
     await service.start()
     // Directly at the port of the service, without gateway and proxy.
     const { address } = service
-    const stranger = openClient(t, { address, retries: 0 })
-    t.equal(await stranger.call('orders', 'Orders.Who'), 'nobody')
-    const known = openClient(t, { address, token: server.token, retries: 0 })
-    t.equal(await known.call('orders', 'Orders.Who'), 'admin')
+    const anonymous = openClient(t, { address, retries: 0 })
+    t.equal(await anonymous.call('orders', 'Orders.Who'), 'anonymous')
+    const authenticated = openClient(t, { address, token: server.token, retries: 0 })
+    t.equal(await authenticated.call('orders', 'Orders.Who'), 'admin')
     const invalid = openClient(t, { address, token: 'a.b.c', retries: 0 })
     await t.rejects(invalid.call('orders', 'Orders.Who'), { code: 401 })
-    const stream = known.stream('orders', 'Orders.Watch', {})
+    const stream = authenticated.stream('orders', 'Orders.Watch', {})
     await stream.next()
     await deny(admin)
     const startMs = performance.now()
     await t.rejects(stream.next(), { code: 401 })
     t.ok(performance.now() - startMs < 1000)
     await waitUntil(async () =>
-      stranger.call('orders', 'Orders.Who').then(
+      anonymous.call('orders', 'Orders.Who').then(
         () => false,
         ({ code }) => code === 401,
       ),
@@ -150,9 +150,9 @@ t.test(
       }),
     })
     await service.start()
-    const stranger = { authorization: '' }
-    t.equal((await server.get('/orders/itself', stranger)).status, 200)
-    t.match(await server.get('/orders/passedOn', stranger), {
+    const anonymous = { authorization: '' }
+    t.equal((await server.get('/orders/itself', anonymous)).status, 200)
+    t.match(await server.get('/orders/passedOn', anonymous), {
       status: 401,
       body: { Id: 'store.Store.Write', Detail: 'An account is required' },
     })
@@ -168,8 +168,8 @@ t.test('startup fails with a one-line error for wrong or missing credentials', a
     message:
       /^cannot register orders \(mx\): [^\n]*Secret not correct[^\n]*: \S+ in the namespace mx \(MX_NAMESPACE names another\)$/,
   })
-  const without = createService(t, { name: 'orders', proxy: server.proxy })
-  await t.rejects(without.start(), {
+  const withoutCredentials = createService(t, { name: 'orders', proxy: server.proxy })
+  await t.rejects(withoutCredentials.start(), {
     message: /An account is required; registering requires MX_AUTH_ID and MX_AUTH_SECRET$/,
   })
 })

@@ -15,7 +15,10 @@ const EXPLICIT = { id: 'orders', secret: 's' }
 const DEFAULTS = { namespace: 'mx', isGuess: false }
 
 /** Sets a new home folder, these variables and this credentials file. */
-function arrange(t: Test, { env = {}, file }: { env?: Record<string, string>; file?: string }) {
+function setUpEnvironment(
+  t: Test,
+  { env = {}, file }: { env?: Record<string, string>; file?: string },
+) {
   const home = makeTempFolder(t, 'home')
   const set = { HOME: home, MX_AUTH_ID: '', MX_AUTH_SECRET: '', MX_NAMESPACE: '', ...env }
   for (const [name, value] of Object.entries(set)) {
@@ -35,14 +38,14 @@ function arrange(t: Test, { env = {}, file }: { env?: Record<string, string>; fi
 
 t.test('the auth option takes precedence over variables, and variables over the file', (t) => {
   const file = JSON.stringify({ id: 'local', secret: 'f' })
-  arrange(t, { env: { MX_AUTH_ID: 'a', MX_AUTH_SECRET: 'b' }, file })
+  setUpEnvironment(t, { env: { MX_AUTH_ID: 'a', MX_AUTH_SECRET: 'b' }, file })
   t.same(findCredentials(EXPLICIT, '127.0.0.1:8081'), { ...EXPLICIT, ...DEFAULTS })
   t.same(findCredentials(undefined, 'example.com:8081'), { id: 'a', secret: 'b', ...DEFAULTS })
   t.end()
 })
 
 t.test('without a platform only the auth option is used', (t) => {
-  arrange(t, { env: { MX_AUTH_ID: 'a', MX_AUTH_SECRET: 'b' } })
+  setUpEnvironment(t, { env: { MX_AUTH_ID: 'a', MX_AUTH_SECRET: 'b' } })
   t.equal(findCredentials(undefined, undefined), undefined)
   t.same(findCredentials(EXPLICIT, undefined), { ...EXPLICIT, ...DEFAULTS })
   t.end()
@@ -50,19 +53,24 @@ t.test('without a platform only the auth option is used', (t) => {
 
 t.test('the namespace is mx unless the option or MX_NAMESPACE sets another', (t) => {
   const env = { MX_AUTH_ID: 'a', MX_AUTH_SECRET: 'b', MX_NAMESPACE: ' acme ' }
-  arrange(t, { env, file: JSON.stringify({ id: 'local', secret: 'f' }) })
-  const of = (input?: Credentials) => findCredentials(input, '127.0.0.1:8081')?.namespace
-  t.equal(of({ ...EXPLICIT, namespace: 'other' }), 'other')
-  t.equal(of(EXPLICIT), 'mx', 'MX_NAMESPACE applies to MX_AUTH_ID only')
-  t.equal(of(), 'acme')
+  setUpEnvironment(t, { env, file: JSON.stringify({ id: 'local', secret: 'f' }) })
+  const findNamespace = (input?: Credentials) => findCredentials(input, '127.0.0.1:8081')?.namespace
+  t.equal(findNamespace({ ...EXPLICIT, namespace: 'other' }), 'other')
+  t.equal(findNamespace(EXPLICIT), 'mx', 'MX_NAMESPACE applies to MX_AUTH_ID only')
+  t.equal(findNamespace(), 'acme')
   process.env['MX_NAMESPACE'] = 'a b'
-  t.throws(() => of(), { name: 'TypeError', message: /^MX_NAMESPACE must be letters.*got "a b"$/ })
-  t.throws(() => of({ ...EXPLICIT, namespace: '' }), { message: /^auth\.namespace must be/ })
+  t.throws(() => findNamespace(), {
+    name: 'TypeError',
+    message: /^MX_NAMESPACE must be letters.*got "a b"$/,
+  })
+  t.throws(() => findNamespace({ ...EXPLICIT, namespace: '' }), {
+    message: /^auth\.namespace must be/,
+  })
   t.end()
 })
 
 t.test('the credentials file is used only for platforms on this machine', (t) => {
-  arrange(t, { file: JSON.stringify({ id: 'local', secret: 'f' }) })
+  setUpEnvironment(t, { file: JSON.stringify({ id: 'local', secret: 'f' }) })
   const result = { id: 'local', secret: 'f', namespace: 'mx', isGuess: true }
   for (const platform of [
     '127.0.0.1:8081',
@@ -82,14 +90,14 @@ t.test('the credentials file is used only for platforms on this machine', (t) =>
 
 for (const file of [undefined, '', '{', '[]', 'null', '{"id":"a"}', '{"id":1,"secret":"s"}'])
   t.test(`an invalid credentials file is ignored: ${file}`, (t) => {
-    arrange(t, file === undefined ? {} : { file })
+    setUpEnvironment(t, file === undefined ? {} : { file })
     const none = { id: '', secret: '', namespace: 'mx', isGuess: true }
     t.same(findCredentials(undefined, '127.0.0.1:8081'), none)
     t.end()
   })
 
 t.test('rejects an id without a secret, and a secret without an id', (t) => {
-  arrange(t, { env: { MX_AUTH_ID: 'a' } })
+  setUpEnvironment(t, { env: { MX_AUTH_ID: 'a' } })
   t.throws(() => findCredentials(undefined, 'example.com:1'), {
     name: 'TypeError',
     message: 'MX_AUTH_ID and MX_AUTH_SECRET must both be set',
@@ -111,7 +119,7 @@ t.test('an mx:// registry address is the address of the platform', (t) => {
 t.test(
   'a credentials file that is created or replaced later is used by running programs',
   async (t) => {
-    const writeCredentials = arrange(t, {})
+    const writeCredentials = setUpEnvironment(t, {})
     let valid = 'first'
     let requests = 0
     const auth = createService(t, { name: 'auth' }).handle('Auth', {

@@ -22,18 +22,18 @@ t.test(
     const { client, service } = await open(t)
     const [publisher, subscriber] = [createBroker(client), createBroker(service)]
     t.teardown(subscriber.close)
-    const seen: [unknown, Context][] = []
+    const received: [unknown, Context][] = []
     const unsubscribe = await subscriber.subscribe(
       'orders',
-      (order, ctx) => void seen.push([order, ctx]),
+      (order, ctx) => void received.push([order, ctx]),
       {
         message: Type.Object({ id: Type.Integer() }),
       },
     )
     const context = createContext({ metadata: { 'x-tenant': 'acme', authorization: 'Bearer t' } })
     await publisher.publish('orders', { id: 5 }, { context, headers: { 'X-Kind': 'new' } })
-    await waitUntil(() => seen.length > 0)
-    const [order, ctx] = seen[0]!
+    await waitUntil(() => received.length > 0)
+    const [order, ctx] = received[0]!
     t.strictSame(order, { id: 5 })
     t.strictSame(metadata.get(ctx, 'X-Tenant'), ['acme', true])
     t.strictSame(metadata.get(ctx, 'X-Kind'), ['new', true])
@@ -43,7 +43,7 @@ t.test(
     await unsubscribe()
     await unsubscribe()
     await publisher.publish('orders', { id: 6 })
-    t.equal(seen.length, 1)
+    t.equal(received.length, 1)
   },
 )
 
@@ -55,8 +55,8 @@ t.test('topics are separate per namespace', async (t) => {
   await acme.subscribe('a', (message, ctx) => void received.push([message, ctx.namespace]))
   await createBroker(client).publish('a', 1)
   await createBroker(client).publish('a', 2, { namespace: 'acme' })
-  const within = createContext({ metadata: { 'mx-namespace': 'acme' } })
-  await createBroker(client).publish('a', 3, { context: within })
+  const acmeContext = createContext({ metadata: { 'mx-namespace': 'acme' } })
+  await createBroker(client).publish('a', 3, { context: acmeContext })
   await waitUntil(() => received.length === 2)
   t.same(received, [
     [2, 'acme'],

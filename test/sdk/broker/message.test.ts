@@ -91,10 +91,10 @@ t.test('context metadata becomes headers, except credentials', async (t) => {
 })
 
 t.test('a handler receives the decoded body and a context with the headers', async (t) => {
-  const seen: [unknown, Context][] = []
+  const received: [unknown, Context][] = []
   const handle = createMessageHandler(
     'orders',
-    (message, ctx) => void seen.push([message, ctx]),
+    (message, ctx) => void received.push([message, ctx]),
     Type.Object({ id: Type.Integer() }),
     { service: 'billing' },
   )
@@ -103,13 +103,13 @@ t.test('a handler receives the decoded body and a context with the headers', asy
   const forged = { ...encodeMessage({ id: 6 }, {}).headers, 'mx-account': '{"id":"admin"}' }
   await handle({ headers: forged, body: Buffer.from('{"id":6}') })
   t.same(
-    seen.map(([message]) => message),
+    received.map(([message]) => message),
     [{ id: 5 }, { id: 6 }],
   )
-  const [, ctx] = seen[0]!
+  const [, ctx] = received[0]!
   t.same([ctx.service, ctx.endpoint], ['billing', 'orders'])
   t.same(metadata.get(ctx, 'X-Tenant'), ['acme', true])
-  t.equal(seen[1]![1].account, undefined, 'the publisher is not authenticated')
+  t.equal(received[1]![1].account, undefined, 'the publisher is not authenticated')
 })
 
 t.test('an invalid schema is rejected immediately', async (t) => {

@@ -215,7 +215,7 @@ t.test(
     t.match(infos, [/^the subscription to a failed: the broker is stopping; subscribing again$/])
     t.same(warnings, [])
 
-    const lost = createPlatformBroker({
+    const disconnected = createPlatformBroker({
       client: {
         stream: () => ({
           begun: async () => {},
@@ -230,9 +230,9 @@ t.test(
       } as unknown as Client,
       onWarning: (message) => warnings.push(message),
     })
-    await lost.subscribe('b', () => {})
+    await disconnected.subscribe('b', () => {})
     await waitUntil(() => warnings.length > 0)
-    await lost.close?.()
+    await disconnected.close?.()
     t.match(warnings[0], /^the subscription to b failed: bad gateway/)
   },
 )

@@ -117,20 +117,20 @@ t.test('an invalid broker text is rejected by new Service', async (t) => {
 
 t.test('the registry entry names the broker in use', async (t) => {
   const { log } = createQuietLog()
-  const more = { client: () => t.fail() as never, service: 'a', log }
+  const otherOptions = { client: () => t.fail() as never, service: 'a', log }
   const adapter = createMemoryBroker()
   const names = [
-    createServiceBroker({ ...more, configured: undefined, hasPlatform: false }),
-    createServiceBroker({ ...more, configured: undefined, hasPlatform: true }),
-    createServiceBroker({ ...more, configured: 'mx', hasPlatform: true }),
-    createServiceBroker({ ...more, configured: adapter, hasPlatform: true }),
+    createServiceBroker({ ...otherOptions, configured: undefined, hasPlatform: false }),
+    createServiceBroker({ ...otherOptions, configured: undefined, hasPlatform: true }),
+    createServiceBroker({ ...otherOptions, configured: 'mx', hasPlatform: true }),
+    createServiceBroker({ ...otherOptions, configured: adapter, hasPlatform: true }),
   ].map((broker) => broker.name())
   t.same(names, ['', '', 'mx', 'memory'])
-  const broker = createServiceBroker({ ...more, configured: undefined, hasPlatform: true })
+  const broker = createServiceBroker({ ...otherOptions, configured: undefined, hasPlatform: true })
   broker.subscribe('a', () => {}, {})
   t.equal(broker.name(), 'mx')
   t.equal(broker.access.find(), undefined)
-  const custom = createServiceBroker({ ...more, configured: adapter, hasPlatform: true })
+  const custom = createServiceBroker({ ...otherOptions, configured: adapter, hasPlatform: true })
   t.equal(custom.access.find(), custom.access.find())
   t.equal(custom.access.find()?.name, 'memory')
 })

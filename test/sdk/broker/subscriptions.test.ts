@@ -25,22 +25,22 @@ function open(t: Test, broker: Broker = createMemoryBroker()) {
 
 t.test('a handler receives the decoded body', async (t) => {
   const { subscriptions, begin, publish } = open(t)
-  const seen: [unknown, Context][] = []
-  subscriptions.add('events', (message, ctx) => void seen.push([message, ctx]), {})
+  const received: [unknown, Context][] = []
+  subscriptions.add('events', (message, ctx) => void received.push([message, ctx]), {})
   publish('events', { too: 'early' })
   await begin()
   publish('events', { a: 1 })
   publish('events', '', { 'content-type': 'application/json' })
   publish('events', '[1]', { 'content-type': 'application/cloudevents+json', 'x-tenant': 'acme' })
   publish('events', 'ä', { 'content-type': 'text/plain' })
-  await waitUntil(() => seen.length === 4)
+  await waitUntil(() => received.length === 4)
   t.strictSame(
-    seen.map(([message]) =>
+    received.map(([message]) =>
       message instanceof Uint8Array ? Buffer.from(message).toString() : message,
     ),
     [{ a: 1 }, {}, [1], 'ä'],
   )
-  const [, ctx] = seen[2]!
+  const [, ctx] = received[2]!
   t.strictSame(metadata.get(ctx, 'X-Tenant'), ['acme', true])
   t.strictSame([ctx.service, ctx.endpoint], ['greeter', 'events'])
 })
@@ -104,13 +104,13 @@ t.test('a message is delivered to every node, or to one node per queue', async (
 
 t.test('end waits for messages in progress and delivers no further messages', async (t) => {
   const { subscriptions, begin, publish } = open(t)
-  let begun = 0
+  let started = 0
   let done = 0
   let release: () => void = () => {}
   subscriptions.add(
     'a',
     async () => {
-      begun++
+      started++
       await new Promise<void>((resolve) => {
         release = resolve
       })
@@ -121,12 +121,12 @@ t.test('end waits for messages in progress and delivers no further messages', as
   await begin()
   publish('a', {})
   publish('a', {})
-  await waitUntil(() => begun === 1)
+  await waitUntil(() => started === 1)
   const ended = subscriptions.end()
   publish('a', {})
   release()
   await ended
-  t.strictSame([begun, done], [1, 1])
+  t.strictSame([started, done], [1, 1])
 })
 
 t.test('an invalid topic or queue fails the start', async (t) => {
@@ -209,18 +209,18 @@ t.test('leave does not wait for a subscriber that never returns', async (t) => {
   const { log } = createQuietLog()
   const broker = createBroker(createMemoryBroker(), toReports(log))
   const subscriptions = new Subscriptions('greeter', log)
-  let begun = false
+  let started = false
   subscriptions.add(
     'a',
     () => {
-      begun = true
+      started = true
       return new Promise(() => {})
     },
     {},
   )
   await subscriptions.begin(broker)
   await broker.publish('a', { headers: {}, body: new Uint8Array(0) })
-  await waitUntil(() => begun)
+  await waitUntil(() => started)
   await subscriptions.leave()
   t.equal(subscriptions.size, 1)
 })

@@ -40,18 +40,18 @@ t.test('a failed lookup during a login causes no unhandled rejection', async (t)
 
 t.test('a failed lookup after a failed login causes no unhandled rejection', async (t) => {
   const unhandled = collectUnhandled(t)
-  let lose: (error: Error) => void = () => {}
+  let failLookup: (error: Error) => void = () => {}
   const registry = toRegistry((name) =>
     name === 'auth'
       ? Promise.resolve([])
       : new Promise((_, reject) => {
-          lose = reject
+          failLookup = reject
         }),
   )
   const client = new Client({ registry, auth: AUTH })
   t.teardown(() => client.close())
   await t.rejects(client.call('greeter', 'A.B'), { code: 404, message: 'service not found: auth' })
-  lose(new Error('unavailable'))
+  failLookup(new Error('unavailable'))
   await tick()
   await tick()
   t.strictSame(unhandled, [])
@@ -63,7 +63,7 @@ t.test('a call is rejected if sending it fails after its lookup', async (t) => {
   const traces = new Traces()
   traces.tracer = {
     start() {
-      throw new Error('no span today')
+      throw new Error('span failed')
     },
   } as unknown as Tracer
   const registry = toRegistry(async () => {
@@ -71,7 +71,7 @@ t.test('a call is rejected if sending it fails after its lookup', async (t) => {
     return [makeService('greeter', [toNode(port)])]
   })
   const client = openClient(t, { registry, traces })
-  await t.rejects(client.call('greeter', 'A.B'), { message: 'no span today' })
+  await t.rejects(client.call('greeter', 'A.B'), { message: 'span failed' })
   await tick()
   t.strictSame(unhandled, [])
 })

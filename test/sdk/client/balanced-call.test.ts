@@ -24,7 +24,7 @@ import { makeService } from '../../fixtures/services.ts'
 const fail =
   (code: number): Dispatch =>
   (call) =>
-    call.fail(new GatewayError('greeter', code, `told ${code}`))
+    call.fail(new GatewayError('greeter', code, `status ${code}`))
 
 /** Opens nodes that count calls and respond with these functions. */
 async function open(t: Test, ...answers: Dispatch[]) {
@@ -70,7 +70,7 @@ t.test('calls are distributed round robin over the nodes', async (t) => {
 t.test('a call is retried on status 500 and 408, and on no other status', async (t) => {
   for (const code of [500, 408]) {
     const { client, counts } = await open(t, fail(code), fail(code))
-    await t.rejects(client.call('greeter', 'A.B'), { code, message: `told ${code}` })
+    await t.rejects(client.call('greeter', 'A.B'), { code, message: `status ${code}` })
     t.strictSame(counts, [1, 1], 'one retry on another node')
   }
   for (const code of [400, 401, 403, 404, 409, 429, 501, 502, 503, 504]) {
@@ -123,7 +123,7 @@ t.test(
         idempotent: false,
         handle() {
           served++
-          throw new Error('half done')
+          throw new Error('handler failed')
         },
       }),
       slow: endpoint({
@@ -231,9 +231,9 @@ t.test('a connection lost during a call results in 502 without a retry', async (
     [1, 2, 3, 4].map(() => client.call('greeter', 'A.B', {}, { retries: 3 })),
   )
   t.strictSame(counts, [2, 2])
-  const lost = results.filter(({ status }) => status === 'rejected')
-  t.equal(lost.length, 2)
-  t.match(lost, [{ reason: { code: 502, id: 'greeter', message: /closed the connection/ } }])
+  const rejected = results.filter(({ status }) => status === 'rejected')
+  t.equal(rejected.length, 2)
+  t.match(rejected, [{ reason: { code: 502, id: 'greeter', message: /closed the connection/ } }])
 })
 
 t.test('a node that refuses connections is skipped', async (t) => {
@@ -246,10 +246,10 @@ t.test('a node that refuses connections is skipped', async (t) => {
 
 t.test('an unknown service returns 404, and a service without a usable node 503', async (t) => {
   const { registry, client } = await open(t, ok)
-  await t.rejects(client.call('nobody', 'A.B'), {
-    id: 'nobody',
+  await t.rejects(client.call('unknown', 'A.B'), {
+    id: 'unknown',
     code: 404,
-    message: 'service not found: nobody',
+    message: 'service not found: unknown',
   })
   const invalid = { id: 'a', address: '127.0.0.1:1', metadata: { protocol: 'carrier-pigeon' } }
   void registry.register!(makeService('empty', [invalid]))
@@ -326,10 +326,10 @@ t.test('a call can be aborted before it is sent, and between two attempts', asyn
   const first = client.call('greeter', 'A.B', {}, { signal: early.signal })
   early.abort()
   await t.rejects(first, { name: 'AbortError' })
-  const late = new AbortController()
-  const second = client.call('greeter', 'A.B', {}, { signal: late.signal, retries: 5 })
+  const controller = new AbortController()
+  const second = client.call('greeter', 'A.B', {}, { signal: controller.signal, retries: 5 })
   await waitUntil(() => counts[0]! >= 2)
-  late.abort()
+  controller.abort()
   await t.rejects(second, { name: 'AbortError' })
   const sent = counts[0]
   await new Promise((resolve) => setTimeout(resolve, 150))
@@ -350,10 +350,10 @@ t.test('a completed call leaves no deadline and no listener', async (t) => {
 t.test('client calls are added to the traces', async (t) => {
   const { client, traces } = await open(t, ok)
   await client.call('greeter', 'A.B', {}, { metadata: { 'x-request-id': 'r-1' } })
-  await client.call('nobody', 'A.B').catch(() => {})
+  await client.call('unknown', 'A.B').catch(() => {})
   t.match(traces.list(), [
     { name: 'greeter.A.B', type: 'OUTBOUND', trace: 'r-1', metadata: { code: '200' } },
-    { name: 'nobody.A.B', type: 'OUTBOUND', trace: '', metadata: { code: '404' } },
+    { name: 'unknown.A.B', type: 'OUTBOUND', trace: '', metadata: { code: '404' } },
   ])
 })
 

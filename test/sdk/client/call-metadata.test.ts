@@ -72,16 +72,17 @@ t.test('metadata of the call overrides the context, and an empty value removes i
 
 t.test('the namespace comes from the call, the context or the client, in this order', async (t) => {
   const context = new Context(createScope(), 'x-request-id: r\r\nmx-namespace: shop\r\n')
-  const without = new Context(createScope(), 'x-request-id: r\r\n')
-  const of = (details: CallDetails, client = '') => getFields(details, client)['mx-namespace']
-  t.equal(of({}, 'c'), 'c')
-  t.equal(of({ context }, 'c'), 'shop')
-  t.equal(of({ context: without }, 'c'), 'c')
-  t.equal(of({ context, namespace: 'own' }, 'c'), 'own')
-  t.equal(of({ namespace: 'own' }, 'c'), 'own')
-  t.equal(of({ context, namespace: '' }, 'c'), undefined)
-  t.equal(of({ namespace: '' }, 'c'), undefined)
-  t.equal(of({ context: without }), undefined)
+  const withoutNamespace = new Context(createScope(), 'x-request-id: r\r\n')
+  const findNamespace = (details: CallDetails, client = '') =>
+    getFields(details, client)['mx-namespace']
+  t.equal(findNamespace({}, 'c'), 'c')
+  t.equal(findNamespace({ context }, 'c'), 'shop')
+  t.equal(findNamespace({ context: withoutNamespace }, 'c'), 'c')
+  t.equal(findNamespace({ context, namespace: 'own' }, 'c'), 'own')
+  t.equal(findNamespace({ namespace: 'own' }, 'c'), 'own')
+  t.equal(findNamespace({ context, namespace: '' }, 'c'), undefined)
+  t.equal(findNamespace({ namespace: '' }, 'c'), undefined)
+  t.equal(findNamespace({ context: withoutNamespace }), undefined)
 })
 
 t.test('reserved names and invalid names and values are rejected', async (t) => {

@@ -78,14 +78,14 @@ for (const listener of LISTENERS) {
   })
 
   t.test(`${listener}: a timeout returns 408 and aborts the signal of the handler`, async (t) => {
-    let begun = false
+    let started = false
     let aborted: unknown
     const registry = openRegistry(t)
     const service = createService(t, { registry, listener }).handle('A', {
       b: endpoint({
         handle: (_request, ctx) =>
           new Promise((resolve) => {
-            begun = true
+            started = true
             ctx.signal.addEventListener('abort', () => {
               aborted = ctx.signal.reason
               resolve({})
@@ -96,7 +96,7 @@ for (const listener of LISTENERS) {
     await service.start()
     const client = openClient(t, { registry })
     // On a busy machine the timeout may expire before the call arrives.
-    for (let timeoutMs = 100; !begun; timeoutMs *= 2)
+    for (let timeoutMs = 100; !started; timeoutMs *= 2)
       await t.rejects(client.call('greeter', 'A.B', {}, { timeoutMs }), { code: 408 })
     await waitUntil(() => aborted !== undefined)
     t.match((aborted as Error).name, /TimeoutError|AbortError/)
@@ -133,11 +133,11 @@ for (const listener of LISTENERS) {
 t.test('client disconnect aborts the handler', async (t) => {
   const registry = openRegistry(t)
   let aborted = ''
-  let begun = false
+  let started = false
   const service = createService(t, { registry }).handle('A', {
     b: endpoint({
       handle: (_request, ctx) => {
-        begun = true
+        started = true
         return new Promise((resolve) => {
           ctx.signal.addEventListener('abort', () => {
             aborted = (ctx.signal.reason as Error).name
@@ -155,7 +155,7 @@ t.test('client disconnect aborts the handler', async (t) => {
   const child = spawn(process.execPath, [...LOADER, '--input-type=module', '-e', source], {
     stdio: 'ignore',
   })
-  await waitUntil(() => begun)
+  await waitUntil(() => started)
   child.kill('SIGKILL')
   await once(child, 'exit')
   await waitUntil(() => aborted !== '')
@@ -197,23 +197,23 @@ t.test('an address takes precedence over the registry, with either transport', a
 t.test('a token is sent to the platform and its services, not to other addresses', async (t) => {
   const { registry, service } = await open(t)
   const stranger = await open(t)
-  const shown = async (client: Client, address?: string) => {
+  const readToken = async (client: Client, address?: string) => {
     const options = address === undefined ? {} : { address }
-    const seen = await client.call('greeter', 'Helloworld.Seen', {}, options)
-    return (seen as { authorization?: string }).authorization
+    const response = await client.call('greeter', 'Helloworld.Seen', {}, options)
+    return (response as { authorization?: string }).authorization
   }
-  const known = service.address
+  const configuredAddress = service.address
   const unknown = stranger.service.address
   const result = openClient(t, { registry, token: 'own' })
-  t.equal(await shown(result), 'Bearer own')
-  t.equal(await shown(result, known), 'Bearer own', 'a node of the registry')
-  t.equal(await shown(result, unknown), undefined)
-  const tokenClient = openClient(t, { address: known, token: 'own' })
-  t.equal(await shown(tokenClient), 'Bearer own', 'the address configured with the token')
-  t.equal(await shown(tokenClient, unknown), undefined)
-  const proxied = openClient(t, { proxy: known, token: 'own' })
-  t.equal(await shown(proxied, `mx://${known}`), 'Bearer own')
-  t.equal(await shown(proxied, unknown), undefined)
+  t.equal(await readToken(result), 'Bearer own')
+  t.equal(await readToken(result, configuredAddress), 'Bearer own', 'a node of the registry')
+  t.equal(await readToken(result, unknown), undefined)
+  const tokenClient = openClient(t, { address: configuredAddress, token: 'own' })
+  t.equal(await readToken(tokenClient), 'Bearer own', 'the address configured with the token')
+  t.equal(await readToken(tokenClient, unknown), undefined)
+  const proxied = openClient(t, { proxy: configuredAddress, token: 'own' })
+  t.equal(await readToken(proxied, `mx://${configuredAddress}`), 'Bearer own')
+  t.equal(await readToken(proxied, unknown), undefined)
 })
 
 t.test('credentials from the environment are not sent to an explicit address', async (t) => {
@@ -261,8 +261,8 @@ t.test('metadata of the context is forwarded over each transport', async (t) => 
     { c: 'd' },
   )
   const plain = openClient(t, { address: `http://${(await open(t)).service.address}` })
-  const seen = await plain.call('greeter', 'Helloworld.Seen', {}, { context, namespace: 'n' })
-  t.match(seen, { 'x-request-id': 'r-1', a: 'b', 'mx-namespace': 'n' })
+  const response = await plain.call('greeter', 'Helloworld.Seen', {}, { context, namespace: 'n' })
+  t.match(response, { 'x-request-id': 'r-1', a: 'b', 'mx-namespace': 'n' })
 })
 
 t.test('the deadline of a context limits the call, and the remaining time is sent', async (t) => {
@@ -295,13 +295,13 @@ t.test('the deadline of a context limits the call, and the remaining time is sen
 
 t.test('aborting a call aborts the calls made with its context', async (t) => {
   const registry = openRegistry(t)
-  let begun = false
+  let started = false
   let innerAborted = false
   const inner = createService(t, { name: 'inner', registry }).handle('A', {
     wait: endpoint({
       handle: (_request, ctx) =>
         new Promise((resolve) => {
-          begun = true
+          started = true
           ctx.signal.addEventListener('abort', () => {
             innerAborted = true
             resolve({})
@@ -319,7 +319,7 @@ t.test('aborting a call aborts the calls made with its context', async (t) => {
   await outer.start()
   const controller = new AbortController()
   const call = client.call('outer', 'A.Call', {}, { signal: controller.signal })
-  await waitUntil(() => begun)
+  await waitUntil(() => started)
   controller.abort()
   await t.rejects(call, { name: 'AbortError' })
   await waitUntil(() => innerAborted)
@@ -408,10 +408,10 @@ t.test('killing one of two services under load fails only calls in flight', asyn
   })
   t.teardown(() => child.kill('SIGKILL'))
   const [line] = (await once(child.stdout, 'data')) as [Buffer]
-  const stays = createService(t, { registry }).handle('A', {
+  const remainingService = createService(t, { registry }).handle('A', {
     where: endpoint({ handle: async () => ({ pid: process.pid }) }),
   })
-  await stays.start()
+  await remainingService.start()
   const entry = (await registry.getService('greeter'))[0]!
   void registry.register!({
     ...entry,

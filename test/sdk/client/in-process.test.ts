@@ -232,7 +232,7 @@ t.test('a retry sends the original request', async (t) => {
       request: Type.Object({ data: Bytes(), id: Int64(), list: Type.Array(Type.String()) }),
       handle({ data, id, list }) {
         list.push('changed by the service')
-        if (++calls % 2 === 1) throw new Error('not the first time')
+        if (++calls % 2 === 1) throw new Error('first attempt failed')
         return { text: Buffer.from(data).toString(), id: String(id), list }
       },
     }),
@@ -298,13 +298,13 @@ t.test('an exception of one caller does not affect other calls of the tick', asy
   const caller = createCaller(t, { echo: endpoint({ handle: (request) => request }) })
   const thrown = collectUnhandled(t)
   const onEvent = (): void => {
-    throw new Error('of the caller')
+    throw new Error('caller failed')
   }
   const calls = [{}, { onEvent }, {}, {}].map((fields) =>
     send(caller, { endpoint: 'A.Echo', ...fields }),
   )
   await waitUntil(() => thrown.length === 1 && calls.at(-1)!.events.length === 1)
-  t.match(thrown, [{ message: 'of the caller' }])
+  t.match(thrown, [{ message: 'caller failed' }])
   t.strictSame(
     calls.map(({ events }) => events.length),
     [1, 1, 1, 1],
@@ -351,8 +351,8 @@ t.test('pending calls are counted, and fail when the caller is closed', async (t
   await new Promise(setImmediate)
   t.equal(caller.pending, 3)
   caller.drain()
-  const late = send(caller, { endpoint: 'A.Wait' })
-  t.strictSame(late.events, ['lost unsent'])
+  const lateCall = send(caller, { endpoint: 'A.Wait' })
+  t.strictSame(lateCall.events, ['lost unsent'])
   t.strictSame(calls[0]!.events, [])
   caller.close()
   for (const { events } of calls) t.strictSame(events, ['lost closed'])

@@ -9,14 +9,14 @@ t.test('a JSON value is serialized', async (t) => {
 })
 
 t.test('a value that is not JSON is rejected with the reason', async (t) => {
-  const circle: Record<string, unknown> = {}
-  circle['self'] = circle
+  const circular: Record<string, unknown> = {}
+  circular['self'] = circular
   for (const [value, reason] of [
     [undefined, ', got undefined'],
     [() => {}, ', got function'],
     [5n, ': it contains a bigint: send it as a string'],
     [{ a: [5n] }, ': it contains a bigint: send it as a string'],
-    [circle, ': Converting circular structure to JSON'],
+    [circular, ': Converting circular structure to JSON'],
   ] as const)
     t.throws(() => toJsonText(value, RULE), { name: 'TypeError', message: `${RULE}${reason}` })
 })

@@ -5,22 +5,22 @@ import { badRequest } from '../../../sdk/errors.ts'
 import type { StandardSchema } from '../../../sdk/schema/schema.ts'
 import { Int64 } from '../../../sdk/schema/schema-types.ts'
 
-const of = (json: unknown) => toConfigValue({ path: 'a.b', data: JSON.stringify(json) })
+const toValue = (json: unknown) => toConfigValue({ path: 'a.b', data: JSON.stringify(json) })
 const missing = toConfigValue({ path: 'a.b' })
 const failed = toConfigValue({ path: 'a.b', error: badRequest('config', 'no') })
 
 /** Checks the values that an accessor converts, and that it returns the fallback for unusable values. */
 function check<T>(
   title: string,
-  read: (value: ReturnType<typeof of>) => T,
+  read: (value: ReturnType<typeof toValue>) => T,
   fallback: T,
-  made: readonly (readonly [unknown, T])[],
+  conversions: readonly (readonly [unknown, T])[],
   unusable: readonly unknown[],
 ): void {
   t.test(title, async (t) => {
-    for (const [json, expected] of made)
-      t.strictSame(read(of(json)), expected, JSON.stringify(json))
-    for (const json of unusable) t.equal(read(of(json)), fallback, JSON.stringify(json))
+    for (const [json, expected] of conversions)
+      t.strictSame(read(toValue(json)), expected, JSON.stringify(json))
+    for (const json of unusable) t.equal(read(toValue(json)), fallback, JSON.stringify(json))
     t.equal(read(missing), fallback)
     t.equal(read(failed), fallback)
   })
@@ -184,15 +184,15 @@ t.test('without a fallback, accessors return zero values', async (t) => {
 t.test(
   'exists() is true for any value including null, and false for missing and failed values',
   async (t) => {
-    t.ok(of(5).exists())
-    t.ok(of(null).exists())
+    t.ok(toValue(5).exists())
+    t.ok(toValue(null).exists())
     t.notOk(missing.exists())
     t.notOk(failed.exists())
-    t.strictSame(of({ a: [1] }).json(), { a: [1] })
-    t.equal(of(5).error, undefined)
+    t.strictSame(toValue({ a: [1] }).json(), { a: [1] })
+    t.equal(toValue(5).error, undefined)
     t.equal(missing.error, undefined)
     t.match(failed.error, { code: 400, message: 'no' })
-    t.equal(of(5).path, 'a.b')
+    t.equal(toValue(5).path, 'a.b')
   },
 )
 
@@ -203,10 +203,10 @@ const Database = Type.Object({
 })
 
 t.test('scan returns the value with defaults of the schema', async (t) => {
-  const value = of({ port: 5432 })
+  const value = toValue({ port: 5432 })
   t.strictSame(await value.scan(Database), { host: 'localhost', port: 5432 })
   t.strictSame(value.json(), { port: 5432 }, 'the value is unchanged')
-  t.equal(await of(5).scan(Type.Number()), 5)
+  t.equal(await toValue(5).scan(Type.Number()), 5)
 })
 
 t.test('scan fails with the path of the first invalid field', async (t) => {
@@ -216,7 +216,7 @@ t.test('scan fails with the path of the first invalid field', async (t) => {
     [{ port: 1, tags: ['a', 5] }, 'a.b.tags[1] must be a string, got 5'],
     [5, 'a.b must be an object, got 5'],
   ] as const)
-    await t.rejects(of(json).scan(Database), { name: 'SchemaError', message })
+    await t.rejects(toValue(json).scan(Database), { name: 'SchemaError', message })
   await t.rejects(toConfigValue({ path: '', data: '5' }).scan(Database), {
     message: 'config must be an object, got 5',
   })
@@ -241,7 +241,7 @@ t.test('scan accepts Standard Schemas', async (t) => {
           : { issues: [{ message: 'no number', path: ['x', 0] }] },
     },
   }
-  t.equal(await of(5).scan(schema), 10)
-  await t.rejects(of('x').scan(schema), { message: 'a.b.x[0]: no number' })
-  await t.rejects(of('x').scan({} as never), { name: 'TypeError' })
+  t.equal(await toValue(5).scan(schema), 10)
+  await t.rejects(toValue('x').scan(schema), { message: 'a.b.x[0]: no number' })
+  await t.rejects(toValue('x').scan({} as never), { name: 'TypeError' })
 })

@@ -46,23 +46,26 @@ t.test(
   'a failed read returns a value with the error, and accessors return fallbacks',
   async (t) => {
     const { config, close } = await open(t)
-    const usable = async (value: Awaited<ReturnType<Config['get']>>, error: object) => {
+    const expectFallback = async (value: Awaited<ReturnType<Config['get']>>, error: object) => {
       t.match(value.error, error)
       t.notOk(value.exists())
       t.equal(value.string('fallback'), 'fallback')
       await t.rejects(value.scan({} as never), { message: value.error!.message })
     }
-    await usable(await config.get('a..b'), { code: 400, message: /^request\.path/ })
-    await usable(await config.get(5 as never), { code: 400 })
+    await expectFallback(await config.get('a..b'), { code: 400, message: /^request\.path/ })
+    await expectFallback(await config.get(5 as never), { code: 400 })
     const signal = AbortSignal.abort(new Error('enough'))
-    await usable(await config.get('a', { signal }), { message: 'enough' })
+    await expectFallback(await config.get('a', { signal }), { message: 'enough' })
     const thrown = AbortSignal.abort('enough')
-    await usable(await config.get('a', { signal: thrown }), { message: 'enough' })
-    await usable(await config.get('a', { timeoutMs: -1 }), { name: 'TypeError' })
+    await expectFallback(await config.get('a', { signal: thrown }), { message: 'enough' })
+    await expectFallback(await config.get('a', { timeoutMs: -1 }), { name: 'TypeError' })
     const other = openClient(t, { registry: openRegistry(t) })
-    await usable(await createConfig(other).get('a'), { code: 404, message: /service not found/ })
+    await expectFallback(await createConfig(other).get('a'), {
+      code: 404,
+      message: /service not found/,
+    })
     await close()
-    await usable(await config.get('a'), { code: 502 })
+    await expectFallback(await config.get('a'), { code: 502 })
   },
 )
 
@@ -75,16 +78,16 @@ t.test('a failed write rejects', async (t) => {
 
 t.test('watch yields the current value, then each change until the loop ends', async (t) => {
   const { config } = await open(t)
-  const seen: unknown[] = []
+  const values: unknown[] = []
   const watched = config.watch('a', { secret: true, retries: 3 })
   for await (const value of watched) {
-    seen.push(value.exists() ? value.json() : undefined)
-    if (seen.length === 1) await config.set('a', { b: 1 })
-    if (seen.length === 2) await config.set('a.c', 'hunter2', { secret: true })
-    if (seen.length === 3) await config.delete('a')
-    if (seen.length === 4) break
+    values.push(value.exists() ? value.json() : undefined)
+    if (values.length === 1) await config.set('a', { b: 1 })
+    if (values.length === 2) await config.set('a.c', 'hunter2', { secret: true })
+    if (values.length === 3) await config.delete('a')
+    if (values.length === 4) break
   }
-  t.strictSame(seen, [undefined, { b: 1 }, { b: 1, c: 'hunter2' }, undefined])
+  t.strictSame(values, [undefined, { b: 1 }, { b: 1, c: 'hunter2' }, undefined])
   t.strictSame(await watched.next(), { done: true, value: undefined })
 })
 

@@ -20,8 +20,8 @@ t.test('a bigint becomes a number, or a string beyond 2^53', async (t) => {
 })
 
 t.test('a value that JSON would change or drop is rejected', async (t) => {
-  const circle: Record<string, unknown> = {}
-  circle['self'] = circle
+  const circular: Record<string, unknown> = {}
+  circular['self'] = circular
   for (const [value, description] of [
     [undefined, 'undefined'],
     [() => 1, 'function'],
@@ -36,5 +36,5 @@ t.test('a value that JSON would change or drop is rejected', async (t) => {
       name: 'TypeError',
       message: `a configuration value must be a JSON value, got ${description}`,
     })
-  t.throws(() => formatConfigValue(circle), TypeError)
+  t.throws(() => formatConfigValue(circular), TypeError)
 })

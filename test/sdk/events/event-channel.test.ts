@@ -20,8 +20,8 @@ async function open(t: Test) {
   let platform = await start()
   return {
     events: createEvents(client),
-    lose: () => platform.close(),
-    async recover() {
+    stop: () => platform.close(),
+    async restart() {
       platform = await start()
     },
   }
@@ -30,18 +30,18 @@ async function open(t: Test) {
 t.test(
   'without a group, a channel continues after the last event when the service restarts',
   async (t) => {
-    const { events, lose, recover } = await open(t)
+    const { events, stop, restart } = await open(t)
     for (const n of [1, 2, 3]) await events.publish('a', n)
     const channel = events.consume('a', { offset: 1 })
     const take = async () => (await channel.next()).value!.unmarshal()
     t.equal(await take(), 1)
-    await lose()
-    await recover()
+    await stop()
+    await restart()
     t.equal(await take(), 2)
     t.equal(await take(), 3)
     const next = take()
-    await lose()
-    await recover()
+    await stop()
+    await restart()
     await events.publish('a', 4)
     t.equal(await next, 4)
     await channel.return!()
@@ -51,14 +51,14 @@ t.test(
 t.test(
   'events published during an outage are delivered even if none was consumed before',
   async (t) => {
-    const { events, lose, recover } = await open(t)
+    const { events, stop, restart } = await open(t)
     await events.publish('a', 1)
     const channel = events.consume('a')
     const next = channel.next()
     // The consumer is registered by then, because its request precedes this one.
     await events.topics()
-    await lose()
-    await recover()
+    await stop()
+    await restart()
     await events.publish('a', 2)
     t.equal((await next).value!.unmarshal(), 2)
     await channel.return!()
@@ -66,7 +66,7 @@ t.test(
 )
 
 t.test('with a group, unacknowledged events are redelivered after a restart', async (t) => {
-  const { events, lose, recover } = await open(t)
+  const { events, stop, restart } = await open(t)
   for (const n of [1, 2, 3]) await events.publish('a', n)
   const channel = events.consume('a', { group: 'g', offset: 1, autoAck: false })
   const take = async () => (await channel.next()).value!
@@ -75,8 +75,8 @@ t.test('with a group, unacknowledged events are redelivered after a restart', as
   await first.ack()
   // The acknowledgement has arrived once a later call returns.
   await events.topics()
-  await lose()
-  await recover()
+  await stop()
+  await restart()
   // Events in flight may arrive first.
   const repeated: string[] = []
   while (repeated.length < 2) {
@@ -91,12 +91,12 @@ t.test('with a group, unacknowledged events are redelivered after a restart', as
 t.test(
   'without a group and with autoAck: false, an outage ends the channel with 503',
   async (t) => {
-    const { events, lose } = await open(t)
+    const { events, stop } = await open(t)
     await events.publish('a', 1)
     const channel = events.consume('a', { offset: 1, autoAck: false })
     await channel.next()
     const next = t.rejects(channel.next(), { name: 'ServiceError', code: 503 })
-    await lose()
+    await stop()
     await next
   },
 )
@@ -118,10 +118,10 @@ t.test('without an events service, consuming fails with 404', async (t) => {
 })
 
 t.test('exiting the loop or aborting ends a channel in any state', async (t) => {
-  const { events, lose } = await open(t)
-  const remaining = events.consume('a')
-  const nextEvent = remaining.next()
-  await remaining.return!()
+  const { events, stop } = await open(t)
+  const waiting = events.consume('a')
+  const nextEvent = waiting.next()
+  await waiting.return!()
   t.same(await nextEvent, { done: true, value: undefined })
   const { signal, abort } = new (class extends AbortController {
     override abort = super.abort.bind(this)
@@ -136,7 +136,7 @@ t.test('exiting the loop or aborting ends a channel in any state', async (t) => 
   await events.publish('a', 1)
   await pending.next()
   const next = pending.next()
-  await lose()
+  await stop()
   await pending.return!()
   t.same(await next, { done: true, value: undefined })
 })

@@ -14,7 +14,7 @@ async function open(t: Test, options: Parameters<typeof openPlatformEvents>[1] =
     ...platform,
     events,
     /** Consumes this number of events, then leaves. */
-    async take(
+    async consumeEvents(
       topic: string,
       count: number,
       options: EventsConsumeOptions,
@@ -68,10 +68,10 @@ t.test('read has a start and a limit across pages', async (t) => {
 })
 
 t.test('a channel starts at a sequence, a time or new events', async (t) => {
-  const { events, take } = await open(t)
+  const { events, consumeEvents } = await open(t)
   for (const ms of [1000, 3000, 2000]) await events.publish('a', ms, { timestamp: new Date(ms) })
   const messages = async (count: number, options: EventsConsumeOptions) =>
-    (await take('a', count, options)).map((event) => event.unmarshal())
+    (await consumeEvents('a', count, options)).map((event) => event.unmarshal())
   t.strictSame(await messages(3, { offset: 1 }), [1000, 3000, 2000])
   t.strictSame(await messages(1, { offset: 3 }), [2000])
   t.strictSame(await messages(2, { offset: new Date(2000) }), [3000, 2000])
@@ -79,11 +79,11 @@ t.test('a channel starts at a sequence, a time or new events', async (t) => {
   const channel = events.consume('a')
   const next = channel.next()
   // The start of the consumer is not observable, so events are published until it receives one.
-  let isSeen = false
+  let isReceived = false
   void next.then(() => {
-    isSeen = true
+    isReceived = true
   })
-  while (!isSeen) await events.publish('a', 'new')
+  while (!isReceived) await events.publish('a', 'new')
   t.equal((await next).value!.unmarshal(), 'new')
   await channel.return!()
 })
@@ -91,31 +91,31 @@ t.test('a channel starts at a sequence, a time or new events', async (t) => {
 t.test(
   'a group continues after the acknowledged events; requesting the next event acknowledges',
   async (t) => {
-    const { events, take } = await open(t)
+    const { events, consumeEvents } = await open(t)
     for (const n of [1, 2, 3, 4]) await events.publish('a', n)
     const group = { group: 'g', offset: 1 }
     const toPairs = (consumed: readonly ConsumedEvent[]) =>
       consumed.map((event) => [event.unmarshal(), event.attempt])
-    t.strictSame(toPairs(await take('a', 2, group)), [
+    t.strictSame(toPairs(await consumeEvents('a', 2, group)), [
       [1, 1],
       [2, 1],
     ])
-    t.strictSame(toPairs(await take('a', 3, group)), [
+    t.strictSame(toPairs(await consumeEvents('a', 3, group)), [
       [2, 2],
       [3, 2],
       [4, 2],
     ])
     await events.deleteGroup('a', 'g')
     await events.deleteGroup('a', 'g')
-    t.strictSame(toPairs(await take('a', 1, group)), [[1, 1]])
+    t.strictSame(toPairs(await consumeEvents('a', 1, group)), [[1, 1]])
   },
 )
 
 t.test('exiting a loop acknowledges all events except the last one', async (t) => {
-  const { events, call, take } = await open(t)
+  const { events, call, consumeEvents } = await open(t)
   for (let i = 1; i <= 40; i++) await events.publish('a', i)
   for (const first of [1, 10, 19, 28]) {
-    const consumed = await take('a', 10, { group: 'g', offset: 1 })
+    const consumed = await consumeEvents('a', 10, { group: 'g', offset: 1 })
     t.strictSame(
       consumed.map(({ sequence }) => sequence),
       Array.from({ length: 10 }, (_, i) => first + i),
@@ -128,27 +128,27 @@ t.test('exiting a loop acknowledges all events except the last one', async (t) =
 })
 
 t.test('ack and nack control redelivery, and an exhausted event is dead-lettered', async (t) => {
-  const { events, take } = await open(t)
+  const { events, consumeEvents } = await open(t)
   for (const n of [1, 2, 3]) await events.publish('a', n)
   const options = { group: 'g', offset: 1, autoAck: false, retryLimit: 1 }
-  const seen: string[] = []
+  const received: string[] = []
   for await (const event of events.consume('a', options)) {
     const n = event.unmarshal()
-    seen.push(`${n} ${event.attempt}`)
-    if (n === 2) await event.nack(seen.length > 3 ? {} : { delayMs: 1 })
+    received.push(`${n} ${event.attempt}`)
+    if (n === 2) await event.nack(received.length > 3 ? {} : { delayMs: 1 })
     else await event.ack()
-    if (seen.length === 4) break
+    if (received.length === 4) break
   }
-  t.strictSame(seen, ['1 1', '2 1', '3 1', '2 2'])
-  const [dead] = await take('a.dead', 1, { offset: 1 })
+  t.strictSame(received, ['1 1', '2 1', '3 1', '2 2'])
+  const [dead] = await consumeEvents('a.dead', 1, { offset: 1 })
   t.equal(dead!.unmarshal(), 2)
   t.match(dead!.metadata, { 'dead-topic': 'a', 'dead-group': 'g', 'dead-attempts': '2' })
 })
 
 t.test('an event without acknowledgement is redelivered after ackWaitMs', async (t) => {
-  const { events, take } = await open(t)
+  const { events, consumeEvents } = await open(t)
   await events.publish('a', 1)
-  const consumed = await take('a', 2, { offset: 1, autoAck: false, ackWaitMs: 30 })
+  const consumed = await consumeEvents('a', 2, { offset: 1, autoAck: false, ackWaitMs: 30 })
   t.strictSame(
     consumed.map(({ attempt }) => attempt),
     [1, 2],
@@ -156,10 +156,10 @@ t.test('an event without acknowledgement is redelivered after ackWaitMs', async 
 })
 
 t.test('with maxInFlight 1, a redelivery precedes the next event', async (t) => {
-  const { events, take } = await open(t)
+  const { events, consumeEvents } = await open(t)
   for (const n of [1, 2]) await events.publish('a', n)
   const options = { group: 'g', offset: 1, autoAck: false, ackWaitMs: 30, maxInFlight: 1 }
-  const consumed = await take('a', 2, options)
+  const consumed = await consumeEvents('a', 2, options)
   t.strictSame(
     consumed.map(({ sequence, attempt }) => `${sequence} ${attempt}`),
     ['1 1', '1 2'],
@@ -170,12 +170,16 @@ t.test(
   'a loop that starts immediately after another one receives the events in order',
   async (t) => {
     const adapter = createLmdbEvents({ folder: makeTempFolder(t, 'events') })
-    const { events, take } = await open(t, { adapter })
+    const { events, consumeEvents } = await open(t, { adapter })
     await Promise.all(Array.from({ length: 200 }, (_, n) => events.publish('a', n)))
     for (const maxInFlight of [1, 64]) {
       const sequences: number[][] = []
       for (let i = 0; i < 20; i++) {
-        const consumed = await take('a', 2, { group: `g${maxInFlight}`, offset: 1, maxInFlight })
+        const consumed = await consumeEvents('a', 2, {
+          group: `g${maxInFlight}`,
+          offset: 1,
+          maxInFlight,
+        })
         sequences.push(consumed.map(({ sequence }) => sequence))
       }
       // The last event of a loop is not acknowledged.

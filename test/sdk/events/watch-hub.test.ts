@@ -22,7 +22,7 @@ t.test('unsubscribes a watcher that left before its subscription was established
   const subscription = new Promise<() => void>((resolve) => {
     subscribed = resolve
   })
-  let stopped = 0
+  let unsubscribed = 0
   const feed = hub.open(
     { id: 'x', namespace: 'mx' },
     () => subscription,
@@ -30,10 +30,10 @@ t.test('unsubscribes a watcher that left before its subscription was established
   )
   await feed.return!()
   subscribed(() => {
-    stopped++
+    unsubscribed++
   })
   await subscription
-  t.equal(stopped, 1)
+  t.equal(unsubscribed, 1)
 })
 
 t.test('a subscription that fails immediately leaves no watcher', async (t) => {

@@ -2,17 +2,17 @@ import t from 'tap'
 import { addDetails } from '../../../sdk/log/log-details.ts'
 
 /** A log that records its lines. */
-function open(about?: Record<string, unknown>) {
+function open(context?: Record<string, unknown>) {
   const lines: [level: string, details: object, message: string][] = []
-  const note = (level: string) => (details: object, message: string) =>
+  const record = (level: string) => (details: object, message: string) =>
     void lines.push([level, details, message])
   const log = {
-    debug: note('debug'),
-    info: note('info'),
-    warn: note('warn'),
-    error: note('error'),
+    debug: record('debug'),
+    info: record('info'),
+    warn: record('warn'),
+    error: record('error'),
   }
-  return { log: addDetails(log, about), lines }
+  return { log: addDetails(log, context), lines }
 }
 
 t.test('every line has the fields of the log', async (t) => {

@@ -35,13 +35,13 @@ t.test('a schema is built from the fields of a description', (t) => {
 
 t.test('the declared JSON Schema takes precedence; an invalid one is ignored', (t) => {
   const value = { name: 'r', type: 'R', values: [{ name: 'a', type: 'bool', values: [] }] }
-  const of = (requestSchema: string) =>
+  const describe = (requestSchema: string) =>
     schemaOf(
       { name: 'A.B', request: value, response: value, metadata: { requestSchema } },
       'request',
     )
-  t.same(of('{"type":"string"}'), { type: 'string' })
+  t.same(describe('{"type":"string"}'), { type: 'string' })
   for (const text of ['', '{', '5', 'null'])
-    t.same(of(text), { type: 'object', properties: { a: { type: 'boolean' } } }, text)
+    t.same(describe(text), { type: 'object', properties: { a: { type: 'boolean' } } }, text)
   t.end()
 })

@@ -8,7 +8,7 @@ import { ServedEndpoint } from '../../../sdk/service/served-endpoint.ts'
 function decode(request: Schema | undefined, body: string): unknown {
   const definition = endpoint({ ...(request && { request }), handle: () => null })
   const served = new ServedEndpoint('nums', 'Nums.Get', definition)
-  const [text, bytes] = [body, Buffer.from(body)].map((each) => served.decode(each, false))
+  const [text, bytes] = [body, Buffer.from(body)].map((input) => served.decode(input, false))
   t.strictSame(text, bytes, 'text and bytes are decoded identically')
   return text
 }

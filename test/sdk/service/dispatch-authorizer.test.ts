@@ -17,7 +17,7 @@ const Who = Type.Object({ id: Type.String(), address: Type.String() })
 function open(t: Test, service = 'greeter') {
   const source = new MemoryAuthSource()
   const authorizer = createAuthorizer(source)
-  const seen = { aborted: '', closed: false, got: [] as string[] }
+  const outcome = { aborted: '', closed: false, received: [] as string[] }
   const dispatcher = createDispatcher({
     service,
     log: createQuietLog().log,
@@ -27,7 +27,7 @@ function open(t: Test, service = 'greeter') {
         who: endpoint({
           response: Who,
           handle: (_, ctx) => ({
-            id: ctx.account?.id ?? 'nobody',
+            id: ctx.account?.id ?? 'anonymous',
             address: findAddress(ctx.fields),
           }),
         }),
@@ -36,15 +36,15 @@ function open(t: Test, service = 'greeter') {
           stream: 'server',
           async *handle(_, ctx) {
             ctx.signal.addEventListener('abort', () => {
-              seen.aborted = String(ctx.signal.reason)
+              outcome.aborted = String(ctx.signal.reason)
             })
             try {
-              yield { id: ctx.account?.id ?? 'nobody', address: '' }
+              yield { id: ctx.account?.id ?? 'anonymous', address: '' }
               await new Promise((resolve) =>
                 ctx.signal.addEventListener('abort', resolve, { once: true }),
               )
             } finally {
-              seen.closed = true
+              outcome.closed = true
             }
           },
         }),
@@ -53,8 +53,8 @@ function open(t: Test, service = 'greeter') {
           response: Who,
           stream: 'client',
           async handle(requests, ctx) {
-            for await (const { id } of requests) seen.got.push(id)
-            return { id: ctx.account?.id ?? 'nobody', address: '' }
+            for await (const { id } of requests) outcome.received.push(id)
+            return { id: ctx.account?.id ?? 'anonymous', address: '' }
           },
         }),
       },
@@ -64,9 +64,9 @@ function open(t: Test, service = 'greeter') {
     dispatcher.close()
     authorizer.close()
   })
-  const show = async (account = JANE, more = '', options = {}) =>
-    `authorization: Bearer ${await source.issue(account, options)}\r\n${more}`
-  return { source, authorizer, dispatcher, seen, show }
+  const show = async (account = JANE, extraMetadata = '', options = {}) =>
+    `authorization: Bearer ${await source.issue(account, options)}\r\n${extraMetadata}`
+  return { source, authorizer, dispatcher, outcome, show }
 }
 
 t.test('the account of a call comes from its token, never from an mx-account header', async (t) => {
@@ -76,12 +76,12 @@ t.test('the account of a call comes from its token, never from an mx-account hea
     const call = await serve(dispatcher, 'A.Who', { metadata })
     return (call.answer as { id: string } | undefined)?.id ?? call.error?.code
   }
-  t.equal(await sendRequest(''), 'nobody')
+  t.equal(await sendRequest(''), 'anonymous')
   t.equal(await sendRequest(await show()), 'jane')
-  t.equal(await sendRequest(forged), 'nobody')
-  t.equal(await sendRequest(`${forged}x-a: b\r\n${forged}${forged}`), 'nobody')
+  t.equal(await sendRequest(forged), 'anonymous')
+  t.equal(await sendRequest(`${forged}x-a: b\r\n${forged}${forged}`), 'anonymous')
   t.equal(await sendRequest(`${forged}${await show()}${forged}`), 'jane')
-  t.equal(await sendRequest(`mx-account:${formatAccount(ADMIN)}\r\n`), 'nobody')
+  t.equal(await sendRequest(`mx-account:${formatAccount(ADMIN)}\r\n`), 'anonymous')
   for (const name of ['Mx-Account', 'MX-ACCOUNT', 'mx-account ', ' mx-account'])
     t.equal(await sendRequest(`${name}: ${formatAccount(ADMIN)}\r\n`), 400, name)
   t.equal(await sendRequest(`x-a: b\nmx-account: ${formatAccount(ADMIN)}\r\n`), 400)
@@ -99,7 +99,7 @@ t.test(
       const call = new TestCall('A.Who', { service, metadata: forged })
       dispatcher.dispatch(call, '127.0.0.1')
       await call.done
-      t.same(call.answer, { id: 'nobody', address })
+      t.same(call.answer, { id: 'anonymous', address })
     }
   },
 )
@@ -135,11 +135,11 @@ t.test('a call denied by the rules returns 401, with or without an account', asy
     Detail: 'Unauthorized call made to greeter:A.Who',
     Status: 'Unauthorized',
   }
-  const sendRequest = async (metadata: string, more = {}) =>
-    (await serve(dispatcher, 'A.Who', { metadata, ...more })).error?.toBody()
+  const sendRequest = async (metadata: string, options = {}) =>
+    (await serve(dispatcher, 'A.Who', { metadata, ...options })).error?.toBody()
   t.same(await sendRequest(''), denied)
-  const known = { ...denied, Detail: `${denied.Detail}: requires the scope staff` }
-  t.same(await sendRequest(await show(createAccount({ id: 'joe' }))), known)
+  const deniedWithScope = { ...denied, Detail: `${denied.Detail}: requires the scope staff` }
+  t.same(await sendRequest(await show(createAccount({ id: 'joe' }))), deniedWithScope)
   t.equal(await sendRequest(await show()), undefined)
   t.same(
     await sendRequest('', { service: 'other.greeter' }),
@@ -155,41 +155,41 @@ t.test('with cached rules and keys, a call is served synchronously', async (t) =
   const metadata = await show()
   await serve(dispatcher, 'A.Who', { metadata })
   t.match(begin(dispatcher, 'A.Who', { metadata }).answer, { id: 'jane' })
-  t.match(begin(dispatcher, 'A.Who').answer, { id: 'nobody' })
+  t.match(begin(dispatcher, 'A.Who').answer, { id: 'anonymous' })
 })
 
 t.test('request bodies that arrive before authorization are buffered', async (t) => {
-  const { dispatcher, seen, show } = open(t)
+  const { dispatcher, outcome, show } = open(t)
   const metadata = await show()
   const call = begin(dispatcher, 'A.Collect', { metadata, more: true })
   for (const id of ['a', 'b']) call.send({ id, address: '' })
   call.end()
   await call.done
   t.same(call.answer, { id: 'jane', address: '' })
-  t.same(seen.got, ['a', 'b'])
+  t.same(outcome.received, ['a', 'b'])
 })
 
 t.test('a call cancelled before authorization does not run', async (t) => {
-  const { dispatcher, seen, show } = open(t)
+  const { dispatcher, outcome, show } = open(t)
   const call = begin(dispatcher, 'A.Watch', { metadata: await show(), stream: true })
   call.cancel()
   await serve(dispatcher, 'A.Who', { metadata: await show() })
-  t.equal(seen.closed, false)
+  t.equal(outcome.closed, false)
   t.equal(dispatcher.active, 0)
 })
 
 t.test('a stream ends with 401 when the rules deny it', async (t) => {
-  const { dispatcher, source, seen, show } = open(t)
+  const { dispatcher, source, outcome, show } = open(t)
   const call = begin(dispatcher, 'A.Watch', { metadata: await show(), stream: true })
   await waitUntil(() => call.items.length === 1)
   source.setRules('mx', STAFF_ONLY)
-  source.setRules('mx', createRule({ id: 'nobody', access: 'DENIED' }))
+  source.setRules('mx', createRule({ id: 'deny-all', access: 'DENIED' }))
   const startMs = performance.now()
   await waitUntil(() => call.isSettled)
   t.ok(performance.now() - startMs < 1000)
   t.match(call.error, { code: 401, message: 'Unauthorized call made to greeter:A.Watch' })
-  await waitUntil(() => seen.closed)
-  t.match(seen.aborted, 'AbortError')
+  await waitUntil(() => outcome.closed)
+  t.match(outcome.aborted, 'AbortError')
   t.equal(dispatcher.active, 0)
 })
 
@@ -222,7 +222,7 @@ t.test('a stream continues while the rules are unavailable', async (t) => {
   const call = begin(dispatcher, 'A.Watch', { metadata: await show(), stream: true })
   await waitUntil(() => call.items.length === 1)
   source.disconnect()
-  source.setRules('mx', createRule({ id: 'nobody', access: 'DENIED' }))
+  source.setRules('mx', createRule({ id: 'deny-all', access: 'DENIED' }))
   await serve(dispatcher, 'A.Who')
   t.equal(call.isSettled, false)
   source.recover()

@@ -20,7 +20,7 @@ interface Received {
   aborted: string
 }
 
-function createHelloworld(seen: Received): Dispatcher {
+function createHelloworld(counters: Received): Dispatcher {
   return createDispatcher({
     service: 'helloworld',
     log: createServiceLog({ service: 'helloworld', level: 'silent', write: () => {} }),
@@ -35,9 +35,10 @@ function createHelloworld(seen: Received): Dispatcher {
           stream: 'server',
           *handle() {
             try {
-              for (; seen.yieldedCount < MESSAGES; seen.yieldedCount++) yield seen.yieldedCount
+              for (; counters.yieldedCount < MESSAGES; counters.yieldedCount++)
+                yield counters.yieldedCount
             } finally {
-              seen.closed = true
+              counters.closed = true
             }
           },
         }),
@@ -57,7 +58,7 @@ function createHelloworld(seen: Received): Dispatcher {
         wait: endpoint({
           async handle(_request, ctx) {
             await new Promise((resolve) => ctx.signal.addEventListener('abort', resolve))
-            seen.aborted = (ctx.signal.reason as Error).name
+            counters.aborted = (ctx.signal.reason as Error).name
           },
         }),
       },
@@ -68,11 +69,11 @@ function createHelloworld(seen: Received): Dispatcher {
 async function open(t: Test): Promise<{
   send: (fields: Partial<OutgoingCall>) => RecordedCall
   dispatcher: Dispatcher
-  seen: Received
+  counters: Received
   channel: Channel
 }> {
-  const seen: Received = { yieldedCount: 0, closed: false, aborted: '' }
-  const dispatcher = createHelloworld(seen)
+  const counters: Received = { yieldedCount: 0, closed: false, aborted: '' }
+  const dispatcher = createHelloworld(counters)
   const { port } = await openRpcService(t, dispatcher.dispatch)
   const channel = new Channel({ host: '127.0.0.1', port })
   t.teardown(() => channel.close())
@@ -81,7 +82,7 @@ async function open(t: Test): Promise<{
     channel.call(call)
     return call
   }
-  return { send, dispatcher, seen, channel }
+  return { send, dispatcher, counters, channel }
 }
 
 t.test(
@@ -112,13 +113,13 @@ t.test('rejects a malformed metadata block with 400, and the connection stays op
 })
 
 t.test('a stream waits for its reader and arrives completely', async (t) => {
-  const { send, seen } = await open(t)
+  const { send, counters } = await open(t)
   const call = send({ endpoint: 'Helloworld.Count', stream: true, body: '' })
   await waitUntil(() => call.events.length > 0)
   for (let ticks = 0; ticks < 20; ticks++) await tick()
   const unread = call.events.length
   t.ok(unread < MESSAGES / 2, `${unread} messages fill the window`)
-  t.equal(seen.yieldedCount, unread, 'the handler waits')
+  t.equal(counters.yieldedCount, unread, 'the handler waits')
   call.consumed(64 * unread)
   let read = unread
   call.onEvent = (event) => {
@@ -132,12 +133,12 @@ t.test('a stream waits for its reader and arrives completely', async (t) => {
 })
 
 t.test('cancelling a stream closes its handler', async (t) => {
-  const { send, seen, dispatcher } = await open(t)
+  const { send, counters, dispatcher } = await open(t)
   const call = send({ endpoint: 'Helloworld.Count', stream: true, body: '' })
   await waitUntil(() => call.events.length > 0)
   call.cancel()
-  await waitUntil(() => seen.closed)
-  t.ok(seen.yieldedCount < MESSAGES)
+  await waitUntil(() => counters.closed)
+  t.ok(counters.yieldedCount < MESSAGES)
   t.equal(dispatcher.active, 0)
 })
 
@@ -159,20 +160,20 @@ t.test('a stream of requests arrives completely at any speed', async (t) => {
 })
 
 t.test('a timeout ends the call and aborts the signal of the handler', async (t) => {
-  const { send, seen, dispatcher } = await open(t)
+  const { send, counters, dispatcher } = await open(t)
   const call = send({ endpoint: 'Helloworld.Wait', timeoutMs: 50 })
   await waitUntil(() => call.events.length > 0)
   t.strictSame(call.events, ['lost timeout'])
-  await waitUntil(() => seen.aborted !== '')
+  await waitUntil(() => counters.aborted !== '')
   t.equal(dispatcher.active, 0)
 })
 
 t.test('a disconnect aborts the signal of the handler', async (t) => {
-  const { send, seen, dispatcher, channel } = await open(t)
+  const { send, counters, dispatcher, channel } = await open(t)
   send({ endpoint: 'Helloworld.Wait' })
   await waitUntil(() => dispatcher.active === 1)
   channel.close()
-  await waitUntil(() => seen.aborted !== '')
-  t.equal(seen.aborted, 'AbortError')
+  await waitUntil(() => counters.aborted !== '')
+  t.equal(counters.aborted, 'AbortError')
   t.equal(dispatcher.active, 0)
 })

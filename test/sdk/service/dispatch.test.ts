@@ -333,21 +333,21 @@ t.test('an endpoint without a result responds with an empty object', async (t) =
 })
 
 t.test('deadline and signal reach the handler', async (t) => {
-  const seen: unknown[] = []
+  const received: unknown[] = []
   const { dispatcher } = create({
     call: endpoint({
       async handle(_request, ctx) {
-        seen.push(ctx.msLeft > 4000 && ctx.msLeft <= 5000)
-        seen.push(Math.abs(ctx.deadlineMs - Date.now() - 5000) < 1000)
+        received.push(ctx.msLeft > 4000 && ctx.msLeft <= 5000)
+        received.push(Math.abs(ctx.deadlineMs - Date.now() - 5000) < 1000)
         await new Promise((resolve) => ctx.signal.addEventListener('abort', resolve))
-        seen.push((ctx.signal.reason as Error).name)
-        throw new Error('too late for anybody')
+        received.push((ctx.signal.reason as Error).name)
+        throw new Error('after the deadline')
       },
     }),
     late: endpoint({
       async handle(_request, ctx) {
         await setImmediate()
-        seen.push(ctx.signal.aborted, (ctx.signal.reason as Error).name)
+        received.push(ctx.signal.aborted, (ctx.signal.reason as Error).name)
       },
     }),
   })
@@ -356,12 +356,12 @@ t.test('deadline and signal reach the handler', async (t) => {
   first.cancel('timeout')
   t.equal(dispatcher.active, 0)
   await setImmediate()
-  t.strictSame(seen, [true, true, 'TimeoutError'])
+  t.strictSame(received, [true, true, 'TimeoutError'])
   t.equal(first.error, undefined, 'no response is sent')
   begin(dispatcher, 'Helloworld.Late').cancel('closed')
   await setImmediate()
   await setImmediate()
-  t.strictSame(seen.slice(3), [true, 'AbortError'], 'even for a signal that is accessed later')
+  t.strictSame(received.slice(3), [true, 'AbortError'], 'even for a signal that is accessed later')
 })
 
 t.test('a server stream sends every yielded value', async (t) => {

@@ -52,7 +52,7 @@ t.test('a heartbeat restarts the TTL', async (t) => {
     },
   }
   const registration = await register({ registry: counting, entry, log, intervalMs: 5 })
-  for (let beat = 0; beat < 3; beat++) {
+  for (let i = 0; i < 3; i++) {
     advanceTo(60_000)
     const before = notifications
     await waitUntil(() => notifications > before)
@@ -70,14 +70,14 @@ t.test('a rejected or late registration leaves nothing registered', async (t) =>
   const { registry } = open(t)
   const { log } = createQuietLog()
   const options = { entry, log, requestTimeoutMs: 500 }
-  const failure = { message: 'cannot register greeter (memory): not you' }
+  const failure = { message: 'cannot register greeter (memory): invalid service' }
   const late: (() => void)[] = []
   const slow: Registry = {
     ...registry,
     register: (service) =>
       late.length === 0
         ? new Promise((resolve) => late.push(() => resolve(registry.register!(service))))
-        : Promise.reject(new TypeError('not you')),
+        : Promise.reject(new TypeError('invalid service')),
     deregister: async (service) => {
       await registry.deregister!(service)
       await new Promise(() => {})
@@ -96,7 +96,7 @@ t.test('a rejected or late registration leaves nothing registered', async (t) =>
     ...registry,
     async register(service) {
       await registry.register!(service)
-      throw ++attempts === 1 ? new Error('gone') : new TypeError('not you')
+      throw ++attempts === 1 ? new Error('connection lost') : new TypeError('invalid service')
     },
   }
   await t.rejects(register({ ...options, registry: rejecting }), failure)
@@ -109,16 +109,16 @@ t.test('an unavailable registry is retried faster, and logged once a minute', as
   let isUnavailable = false
   let now = 0
   let attempts = 0
-  const flaky: Registry = {
+  const unreliable: Registry = {
     ...registry,
     async register(service, options) {
       attempts++
-      if (isUnavailable) throw new Error('gone fishing')
+      if (isUnavailable) throw new Error('registry unavailable')
       await registry.register!(service, options)
     },
   }
   const registration = await register({
-    registry: flaky,
+    registry: unreliable,
     entry,
     log,
     intervalMs: 5,
@@ -126,9 +126,9 @@ t.test('an unavailable registry is retried faster, and logged once a minute', as
     nowMs: () => now,
   })
   isUnavailable = true
-  const some = (more: number) => {
+  const some = (count: number) => {
     const from = attempts
-    return waitUntil(() => attempts > from + more)
+    return waitUntil(() => attempts > from + count)
   }
   await some(10)
   now += 59_999
@@ -144,7 +144,7 @@ t.test('an unavailable registry is retried faster, and logged once a minute', as
   t.equal(await listNodes(registry), 1)
   const events = lines.map((line) => JSON.parse(line) as Record<string, unknown>)
   t.match(events, [
-    { level: 40, msg: 'registration failed, retrying', reason: 'gone fishing', seconds: 0 },
+    { level: 40, msg: 'registration failed, retrying', reason: 'registry unavailable', seconds: 0 },
     { level: 40, msg: 'registration still failing, retrying', seconds: 60 },
     { level: 30, msg: 'registered again', registry: 'memory', seconds: 65 },
   ])
@@ -159,13 +159,13 @@ t.test('an unavailable registry is retried faster, and logged once a minute', as
 t.test('after 3 failed attempts the service starts and registers later', async (t) => {
   const { registry } = open(t)
   const { log, lines } = createQuietLog()
-  let remaining = 2
+  let remainingFailures = 2
   let attempts = 0
   const failing: Registry = {
     ...registry,
     async register(service, options) {
       attempts++
-      if (remaining-- > 0) throw new Error('not now')
+      if (remainingFailures-- > 0) throw new Error('registry unavailable')
       await registry.register!(service, options)
     },
   }
@@ -175,7 +175,7 @@ t.test('after 3 failed attempts the service starts and registers later', async (
   await first.end()
 
   attempts = 0
-  remaining = 5
+  remainingFailures = 5
   const second = await register({ registry: failing, entry, log, retryMs: 1 })
   t.equal(attempts, 3)
   t.equal(await listNodes(registry), 0)

@@ -37,12 +37,12 @@ t.test('onSettled is called once with the status', async (t) => {
   t.strictSame(serve(endpoint({ handle: () => 1 })).codes, [200])
   t.strictSame(serve(endpoint({ request: Type.String(), handle: () => 1 })).codes, [400])
   const hanging = endpoint({ handle: (_, ctx) => new Promise((r) => (ctx.signal.onabort = r)) })
-  const remaining = serve(hanging)
-  t.strictSame(remaining.codes, [])
-  remaining.incoming.cancel()
-  remaining.incoming.receiver.onCancel('closed')
+  const pending = serve(hanging)
+  t.strictSame(pending.codes, [])
+  pending.incoming.cancel()
+  pending.incoming.receiver.onCancel('closed')
   await round()
-  t.strictSame(remaining.codes, [CLIENT_CLOSED_REQUEST], 'not again when the handler returns')
+  t.strictSame(pending.codes, [CLIENT_CLOSED_REQUEST], 'not again when the handler returns')
   const late = serve(hanging)
   late.incoming.cancel('timeout')
   t.strictSame(late.codes, [408])
@@ -50,7 +50,7 @@ t.test('onSettled is called once with the status', async (t) => {
     endpoint({
       async handle() {
         await round()
-        throw new Error('nobody asked')
+        throw new Error('handler failed')
       },
     }),
   )
@@ -154,7 +154,7 @@ t.test('any thrown value ends the call with 500, and is logged', async (t) => {
       throw new Error('no class')
     },
   })
-  for (const thrown of [Object.freeze(new Error('boo')), hostile, undefined]) {
+  for (const thrown of [Object.freeze(new Error('log failed')), hostile, undefined]) {
     const sync = serve(
       endpoint({
         handle() {
@@ -199,7 +199,7 @@ t.test('a log that throws affects neither the call nor the process', async (t) =
   }
   const throwing = endpoint({
     async handle() {
-      throw new Error('boo')
+      throw new Error('log failed')
     },
   })
   const incoming = new TestCall('A.B')
@@ -242,7 +242,7 @@ t.test('an error with an invalid code returns 500, and the code is logged', asyn
   const { incoming, lines } = serve(
     endpoint({
       handle() {
-        throw new GatewayError('a', 200, 'all is well')
+        throw new GatewayError('a', 200, 'invalid code')
       },
     }),
   )

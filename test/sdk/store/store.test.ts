@@ -148,21 +148,21 @@ t.test('a service uses a table of its name in the database of the namespace', as
 
 t.test('watch yields changes until the loop ends', async (t) => {
   const { table, store } = await open(t)
-  const seen: StoreEvent[] = []
+  const received: StoreEvent[] = []
   const watching = (async () => {
     for await (const event of table.watch({ prefix: 'a' })) {
-      seen.push(event)
+      received.push(event)
       if (event.action === 'delete') return
     }
   })()
-  while (seen.length === 0) await table.write('a', 'x')
+  while (received.length === 0) await table.write('a', 'x')
   await table.write('b', 'x')
   await table.delete('a')
   await watching
-  t.match(seen[0], { action: 'write', key: 'a' })
-  t.equal(seen[0]!.record!.text(), 'x')
-  t.strictSame(seen.at(-1), { action: 'delete', key: 'a' })
-  t.notOk(seen.some(({ key }) => key === 'b'))
+  t.match(received[0], { action: 'write', key: 'a' })
+  t.equal(received[0]!.record!.text(), 'x')
+  t.strictSame(received.at(-1), { action: 'delete', key: 'a' })
+  t.notOk(received.some(({ key }) => key === 'b'))
   t.strictSame(await store.listTables(), [{ database: 'mx', table: 'things' }])
 })
 
@@ -170,11 +170,11 @@ t.test('stopping the store ends a watch with 503', async (t) => {
   const { table, close } = await open(t)
   const watch = table.watch()
   const first = watch.next()
-  let isSeen = false
+  let isReceived = false
   void first.then(() => {
-    isSeen = true
+    isReceived = true
   })
-  while (!isSeen) await table.write('a', 'x')
+  while (!isReceived) await table.write('a', 'x')
   const loop = (async () => {
     for await (const { key } of watch) t.equal(key, 'a')
   })()
@@ -187,11 +187,11 @@ t.test('closing the client ends a watch', async (t) => {
   const { table, client } = await open(t)
   const watch = table.watch()
   const first = watch.next()
-  let isSeen = false
+  let isReceived = false
   void first.then(() => {
-    isSeen = true
+    isReceived = true
   })
-  while (!isSeen) await table.write('a', 'x')
+  while (!isReceived) await table.write('a', 'x')
   const loop = (async () => {
     for await (const { key } of watch) t.equal(key, 'a')
   })()

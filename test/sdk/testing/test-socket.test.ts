@@ -4,11 +4,11 @@ import { HeaderList } from '../../../core/http/headers.ts'
 import type { SocketReceiver } from '../../../core/listener/websocket/session.ts'
 import { createTestExchange, runPlugin } from '../../../sdk/testing.ts'
 
-function keep(seen: string[]): SocketReceiver {
+function record(events: string[]): SocketReceiver {
   return {
-    onMessage: (data, binary) => seen.push(`${binary ? 'bytes' : 'text'} ${Buffer.from(data)}`),
-    onDrain: () => seen.push('drain'),
-    onClose: (code, reason) => seen.push(`close ${code} ${reason}`.trim()),
+    onMessage: (data, binary) => events.push(`${binary ? 'bytes' : 'text'} ${Buffer.from(data)}`),
+    onDrain: () => events.push('drain'),
+    onClose: (code, reason) => events.push(`close ${code} ${reason}`.trim()),
   }
 }
 
@@ -16,8 +16,11 @@ const chat = { upgrade: true, headers: { 'sec-websocket-protocol': 'a, chat.v1' 
 
 t.test('a test exchange simulates a WebSocket client', async (t) => {
   const x = createTestExchange(chat)
-  const seen: string[] = []
-  const socket = x.accept(keep(seen), { protocol: 'chat.v1', headers: new HeaderList(['a', 'b']) })!
+  const events: string[] = []
+  const socket = x.accept(record(events), {
+    protocol: 'chat.v1',
+    headers: new HeaderList(['a', 'b']),
+  })!
   t.equal(socket, x.socket)
   t.equal(x.status, 101)
   t.equal(x.replyHeaders.get('a'), 'b')
@@ -30,14 +33,14 @@ t.test('a test exchange simulates a WebSocket client', async (t) => {
   t.notOk(x.finished)
   socket.disconnect(4000, 'done')
   await x.done
-  t.same(seen, ['text hello', 'bytes hello', 'close 4000 done'])
+  t.same(events, ['text hello', 'bytes hello', 'close 4000 done'])
   t.match(x, { bytesIn: 10, bytesOut: 9, aborted: false })
 })
 
 t.test('a simulated client can be slow, paused, or disconnect abruptly', async (t) => {
   const x = createTestExchange({ upgrade: true })
-  const seen: string[] = []
-  const socket = x.accept(keep(seen), { protocol: 'chat.v1' })!
+  const events: string[] = []
+  const socket = x.accept(record(events), { protocol: 'chat.v1' })!
   t.equal(socket.protocol, '', 'the client did not offer this protocol')
   socket.bufferedBytes = 2 * 1024 * 1024
   t.notOk(socket.send('waits', false))
@@ -52,7 +55,7 @@ t.test('a simulated client can be slow, paused, or disconnect abruptly', async (
   t.notOk(socket.isPaused)
   socket.disconnect()
   await x.done
-  t.same(seen, ['drain', 'close 1006'])
+  t.same(events, ['drain', 'close 1006'])
   t.ok(x.aborted)
 })
 
@@ -63,18 +66,18 @@ t.test('the test can read the outcome of a WebSocket', async (t) => {
     [(x) => x.abortWith(new Error('bug') as never), { code: 1011, reason: 'internal error' }],
   ] as const satisfies [(x: ReturnType<typeof createTestExchange>) => void, object][]) {
     const x = createTestExchange({ upgrade: true })
-    const seen: string[] = []
-    x.accept(keep(seen))
+    const events: string[] = []
+    x.accept(record(events))
     end(x)
     await x.done
     t.same(x.socket?.ended, expected)
-    t.same(seen, [`close ${expected.code} ${expected.reason}`.trim()])
+    t.same(events, [`close ${expected.code} ${expected.reason}`.trim()])
   }
 })
 
 t.test('a plugin can accept a WebSocket, and a later rejection takes precedence', async (t) => {
-  const seen: string[] = []
-  const accept = { name: 'a', onRequest: (x: Exchange) => void x.accept(keep(seen)) }
+  const events: string[] = []
+  const accept = { name: 'a', onRequest: (x: Exchange) => void x.accept(record(events)) }
   const plain = await runPlugin(accept)
   t.equal(plain.status, 426)
   const hook = {
@@ -93,8 +96,8 @@ t.test('a plugin can accept a WebSocket, and a later rejection takes precedence'
   }
   const rejected = await runPlugin([accept, other], { upgrade: true })
   t.equal(rejected.status, 404)
-  t.same(seen, [])
+  t.same(events, [])
   const x = createTestExchange({ upgrade: true })
   x.reply(401)
-  t.equal(x.accept(keep(seen)), undefined)
+  t.equal(x.accept(record(events)), undefined)
 })

@@ -35,7 +35,7 @@ t.test('invalid variables are logged once with their names, and the others apply
   const log = { debug: noop, info: noop, warn, error: noop }
   for (const name of ['a', 'b']) {
     const opened = await openTracer({ name }, log)
-    opened!.tracer.start('of it', { kind: 'server' }).end()
+    opened!.tracer.start('operation', { kind: 'server' }).end()
     await opened!.close()
   }
   t.equal(collector.spans.length, 2)

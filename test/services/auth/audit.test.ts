@@ -26,14 +26,14 @@ t.test('records actor, action, object and address', async (t) => {
 })
 
 t.test('logs a record that cannot be stored', async (t) => {
-  for (const keep of [
+  for (const append of [
     () => {
       throw new Error('unavailable')
     },
     () => Promise.reject(new Error('unavailable')),
   ]) {
     const { log, lines } = createQuietLog()
-    const audit = createAudit({ log, store: keep, nowMs: () => 5 })
+    const audit = createAudit({ log, store: append, nowMs: () => 5 })
     audit(createContext({ metadata }), 'rule.delete', { namespace: 'acme', target: 'default' })
     await new Promise(setImmediate)
     const { err, ...line } = JSON.parse(lines[0]!)

@@ -19,8 +19,8 @@ const ADMINS = { code: 401, message: /^Permission denied: / }
 const ACCESS_DENIED = { code: 403, message: 'Access denied to namespace' }
 
 /** Creates an account and logs in. */
-async function logIn({ call }: PlatformAuth, id: string, more: object = {}) {
-  await call('Auth.Generate', { id, secret: 'password', ...more }, ADMIN)
+async function logIn({ call }: PlatformAuth, id: string, overrides: object = {}) {
+  await call('Auth.Generate', { id, secret: 'password', ...overrides }, ADMIN)
   const { token } = await call<TokenReply>('Auth.Token', { id, secret: 'password' })
   return token
 }
@@ -95,7 +95,7 @@ t.test('rejects a login with a wrong secret without revealing which accounts exi
   await invalid({ id: 'jane' }, 'Credentials or a refresh token required')
   const same = 'Secret not correct, or no account with this ID'
   await invalid({ id: 'jane', secret: 'another one' }, same)
-  await invalid({ id: 'nobody', secret: 'another one' }, same)
+  await invalid({ id: 'unknown', secret: 'another one' }, same)
   await invalid({ id: 'jane', secret: 'password', options: { namespace: 'acme' } }, same)
   await invalid({ refresh_token: 'x' }, 'invalid or already used refresh token; log in again')
 })
@@ -217,7 +217,7 @@ t.test('lets an account or an administrator revoke all its tokens', async (t) =>
   await t.rejects(auth.call('Auth.Revoke', { id: 'jane' }, USER), ADMINS)
   await auth.call('Auth.Revoke', { id: 'jane' }, jane)
   t.notOk(await isAccepted(auth, first.access_token))
-  await t.rejects(auth.call('Auth.Revoke', { id: 'nobody' }, ADMIN), {
+  await t.rejects(auth.call('Auth.Revoke', { id: 'unknown' }, ADMIN), {
     ...{ code: 400, message: 'Account not found with this ID' },
   })
 })

@@ -80,8 +80,8 @@ t.test('streams keys and revocations, immediately and after each change', async 
   t.same([...(await next(updates)).keys.keys()].sort(), [keys.current().id, rotated].sort())
   await store.commit([revokeAccount('mx', 'jane', clock.ms + 1, clock.ms)])
   const { isRevoked } = await next(updates)
-  const known = { scopes: [], metadata: {}, issuer: 'mx' }
-  const account: Account = { id: 'jane', name: 'jane', type: 'user', ...known }
+  const defaults = { scopes: [], metadata: {}, issuer: 'mx' }
+  const account: Account = { id: 'jane', name: 'jane', type: 'user', ...defaults }
   const session = { account, id: 'x', issuedMs: clock.ms, endsMs: clock.ms + 1000 }
   t.equal(isRevoked(session), true)
   t.equal(isRevoked({ ...session, issuedMs: clock.ms + 1 }), false)

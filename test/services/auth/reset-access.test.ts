@@ -13,25 +13,26 @@ const DENIED: Rule = {
 t.test('deletes exactly the rules that prevent operators from calling auth', async (t) => {
   const { accounts, rules } = await openAuthParts(t)
   const at = (name: string, type = 'service') => ({ type, name, endpoint: '*' })
-  const harmless: Rule[] = [
+  const unaffected: Rule[] = [
     { ...DENIED, id: 'billing', resource: at('billing') },
     { ...DENIED, id: 'staff', scope: 'staff' },
     { ...DENIED, id: 'topic', resource: at('*', 'topic') },
     { ...DENIED, id: 'granted', access: 'GRANTED' },
   ]
-  const harmful: Rule[] = [
+  const blocking: Rule[] = [
     DENIED,
     { ...DENIED, id: 'admins', scope: 'admin', resource: at('auth') },
     { ...DENIED, id: 'members', scope: '*', resource: at('AUTH') },
     { ...DENIED, id: 'plus', scope: '+' },
   ]
-  for (const rule of [...harmless, ...harmful]) await rules.create('mx', rule, { force: true }, ID)
+  for (const rule of [...unaffected, ...blocking])
+    await rules.create('mx', rule, { force: true }, ID)
   await rules.create('acme', DENIED, { force: true }, ID)
   await rules.delete('mx', 'default', { force: true }, ID)
   const deleted = await resetAccess({ accounts, rules }, PASSWORD)
-  t.same([...deleted].sort(), harmful.map(({ id }) => id).sort())
+  t.same([...deleted].sort(), blocking.map(({ id }) => id).sort())
   const ids = (await rules.list('mx')).map(({ id }) => id)
-  t.same(ids, ['default', ...harmless.map(({ id }) => id)].sort())
+  t.same(ids, ['default', ...unaffected.map(({ id }) => id)].sort())
   t.equal((await rules.list('acme')).length, 2)
 })
 

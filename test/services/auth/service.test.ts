@@ -23,11 +23,11 @@ t.test('ends watches with an error when the service stops', async (t) => {
   const tokens = watch('Auth.Watch')
   await nextOf(rules)
   await nextOf(tokens)
-  const ends = [rules.next(), tokens.next()].map((end) =>
+  const pending = [rules.next(), tokens.next()].map((end) =>
     t.rejects(end, { code: 503, message: 'the auth service is stopping' }),
   )
   await close()
-  await Promise.all(ends)
+  await Promise.all(pending)
 })
 
 t.test('limits the number of watchers', async (t) => {

@@ -13,11 +13,11 @@ t.test('a message reaches only the subscribers of its topic in its namespace', a
   const [first, second] = [acmeMessages.next(), others.next()]
   await waitUntil(() => subscribers() === 2)
   // Publishes until the first message arrives, because only that shows that the subscription has started.
-  let isSeen = false
+  let isReceived = false
   void first.then(() => {
-    isSeen = true
+    isReceived = true
   })
-  while (!isSeen)
+  while (!isReceived)
     await publish(
       {
         topic: 'orders',
@@ -123,12 +123,12 @@ t.test(
 
 t.test('mx-* headers set by a publisher are removed', async (t) => {
   const { publish, broker } = await openPlatformBroker(t)
-  const seen: object[] = []
-  await broker.subscribe('mx.a', ({ headers }) => void seen.push({ ...headers }))
+  const received: object[] = []
+  await broker.subscribe('mx.a', ({ headers }) => void received.push({ ...headers }))
   const header = { 'Mx-Account': '{"id":"admin"}', 'mx-topic': 'other', 'mx-namespace': 'x' }
   await publish({ topic: 'a', message: { header } })
-  await waitUntil(() => seen.length > 0)
-  t.strictSame(seen, [{ 'mx-topic': 'mx.a', 'mx-namespace': 'mx' }])
+  await waitUntil(() => received.length > 0)
+  t.strictSame(received, [{ 'mx-topic': 'mx.a', 'mx-namespace': 'mx' }])
 })
 
 t.test('Publish and Subscribe return 503 while the broker is unreachable', async (t) => {

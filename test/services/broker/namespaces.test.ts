@@ -2,13 +2,13 @@ import t from 'tap'
 import { createContext } from '../../../sdk/context.ts'
 import { toBrokerNamespace, toEffective } from '../../../services/broker/namespaces.ts'
 
-const within = (namespace: string) => createContext({ metadata: { 'mx-namespace': namespace } })
+const toContext = (namespace: string) => createContext({ metadata: { 'mx-namespace': namespace } })
 
 t.test('the namespace defaults to mx, and an invalid one is rejected with 400', async (t) => {
   t.equal(toBrokerNamespace(createContext(), 'id'), 'mx')
-  t.equal(toBrokerNamespace(within('go.mx.api'), 'id'), 'go.mx.api')
+  t.equal(toBrokerNamespace(toContext('go.mx.api'), 'id'), 'go.mx.api')
   for (const invalid of ['a b', '.', 'a..b', '*', '>', 'x'.repeat(101)])
-    t.throws(() => toBrokerNamespace(within(invalid), 'id'), {
+    t.throws(() => toBrokerNamespace(toContext(invalid), 'id'), {
       code: 400,
       id: 'id',
       message: /^Mx-Namespace must be/,

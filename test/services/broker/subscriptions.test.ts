@@ -28,7 +28,7 @@ function open(
         return async () => {
           subscribed--
           await stop()
-          throw new Error('never awaited')
+          throw new Error('unused stream')
         }
       },
       ...adapter,
@@ -53,7 +53,7 @@ function open(
   return { broker, subscriptions, begin, publish, subscribed: () => subscribed }
 }
 
-async function take(messages: AsyncIterator<Message>): Promise<string> {
+async function readNext(messages: AsyncIterator<Message>): Promise<string> {
   return Buffer.from((await messages.next()).value.body).toString()
 }
 
@@ -62,8 +62,8 @@ t.test('a subscriber receives messages in order until it leaves', async (t) => {
   const messages = await begin()
   await publish('1')
   await publish('2')
-  t.equal(await take(messages), '1')
-  t.equal(await take(messages), '2')
+  t.equal(await readNext(messages), '1')
+  t.equal(await readNext(messages), '2')
   t.equal(subscriptions.count(), 1)
   await messages.return!()
   t.equal(subscriptions.count(), 0)
@@ -113,7 +113,7 @@ t.test('a message that does not fit is skipped', async (t) => {
   const messages = await begin()
   await publish('long')
   await publish('ok')
-  t.equal(await take(messages), 'ok')
+  t.equal(await readNext(messages), 'ok')
 })
 
 t.test('rejects a subscription beyond the limit with 429, and after close with 503', async (t) => {

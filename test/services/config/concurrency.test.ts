@@ -112,10 +112,10 @@ for (const [name, openStores] of Object.entries(STORES)) {
         await new Promise(setImmediate)
       }
     })()
-    const from = parseSecretKey(KEY, 'key')
-    const to = parseSecretKey(OTHER_KEY, 'key')
+    const oldKey = parseSecretKey(KEY, 'key')
+    const newKey = parseSecretKey(OTHER_KEY, 'key')
     try {
-      await changeSecretKey({ store: stores[1], from, to })
+      await changeSecretKey({ store: stores[1], from: oldKey, to: newKey })
     } finally {
       hasEnded = true
       await writing
@@ -124,6 +124,6 @@ for (const [name, openStores] of Object.entries(STORES)) {
     t.equal(await get('secret', { secret: true }), 'x')
     const plain = (await get('plain')) as object
     t.strictSame(Object.keys(plain).sort(), acknowledged.sort())
-    t.notMatch(await dumpStore(stores[1]), new RegExp(from.id))
+    t.notMatch(await dumpStore(stores[1]), new RegExp(oldKey.id))
   })
 }

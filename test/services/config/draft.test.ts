@@ -45,11 +45,11 @@ t.test('adds versions equal to stored ones', async (t) => {
   await store.commit(draft.writes())
   t.strictSame(await keys(), [key(1), 'now/head', 'now/tree'])
   const head = parseHead((await store.read(TABLE, HEAD))!)
-  const about = { timestamp: 7, account: 'admin', action: 'set', path: 'a', secret: false }
+  const expectedInfo = { timestamp: 7, account: 'admin', action: 'set', path: 'a', secret: false }
   t.match(head, {
     versions: [
-      { version: 1, ...about },
-      { version: 2, ...about },
+      { version: 1, ...expectedInfo },
+      { version: 2, ...expectedInfo },
     ],
   })
   t.ok(draft.bytes() > 0)

@@ -230,7 +230,7 @@ t.test('lists versions with author and time, newest first', async (t) => {
   await set('b.c', 'x', true)
   await call('Delete', { path: 'a' })
   await call('Rollback', { version: 1 })
-  const about = (
+  const toInfo = (
     version: number,
     timestamp: number,
     action: string,
@@ -246,10 +246,10 @@ t.test('lists versions with author and time, newest first', async (t) => {
   })
   t.strictSame(await call('History'), {
     versions: [
-      about(4, 1005, 'rollback', ''),
-      about(3, 1005, 'delete', 'a'),
-      about(2, 1005, 'set', 'b.c', true),
-      about(1, 1000, 'set', 'a'),
+      toInfo(4, 1005, 'rollback', ''),
+      toInfo(3, 1005, 'delete', 'a'),
+      toInfo(2, 1005, 'set', 'b.c', true),
+      toInfo(1, 1000, 'set', 'a'),
     ],
   })
 })

@@ -7,7 +7,7 @@ type Item = Waiting<string, string>
 function open({ maxBatch = 10, maxWaitingBytes = 1_000_000 } = {}) {
   const log: string[] = []
   const gates: (() => void)[] = []
-  let act = (batch: readonly Item[]): void => {
+  let processBatch = (batch: readonly Item[]): void => {
     for (const { work, resolve } of batch) resolve(work.toUpperCase())
   }
   const batches = createBatches<string, string>({
@@ -16,7 +16,7 @@ function open({ maxBatch = 10, maxWaitingBytes = 1_000_000 } = {}) {
     async run(name, batch) {
       log.push(`${name}: ${batch.map(({ work }) => work).join()}`)
       await new Promise<void>((resolve) => gates.push(resolve))
-      act(batch)
+      processBatch(batch)
     },
   })
   return {
@@ -25,14 +25,14 @@ function open({ maxBatch = 10, maxWaitingBytes = 1_000_000 } = {}) {
     gates,
     /** Releases all work, current and future. */
     release: () => {
-      for (const go of gates) go()
-      gates.push = (go) => {
-        go()
+      for (const release of gates) release()
+      gates.push = (release) => {
+        release()
         return 0
       }
     },
-    replaceWork: (other: typeof act) => {
-      act = other
+    replaceWork: (other: typeof processBatch) => {
+      processBatch = other
     },
   }
 }
@@ -62,7 +62,7 @@ t.test(
     const { batches, release, replaceWork } = open()
     replaceWork(([first]) => {
       first!.resolve('done')
-      throw new Error('no')
+      throw new Error('failed')
     })
     release()
     const all = ['a', 'b', 'c'].map((work) => batches.push('one', work, 0))
@@ -70,7 +70,7 @@ t.test(
     t.match(results, [
       { status: 'fulfilled', value: 'done' },
       { status: 'fulfilled', value: 'done' },
-      { status: 'rejected', reason: { message: 'no' } },
+      { status: 'rejected', reason: { message: 'failed' } },
     ])
   },
 )

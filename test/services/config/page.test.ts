@@ -28,15 +28,15 @@ t.test('marks secret leaves without their values', async (t) => {
 
 t.test('returns the complete list in pages of any size', async (t) => {
   for (let limit = 1; limit < 9; limit++) {
-    const seen: string[] = []
+    const listed: string[] = []
     let next: string | undefined = ''
     while (next !== undefined) {
       const page = toPage(TREE, '', next, limit)
       t.ok(page.entries.length <= limit)
-      seen.push(...page.entries.map(({ path }) => path))
+      listed.push(...page.entries.map(({ path }) => path))
       next = page.next
     }
-    t.strictSame(seen, paths(), `${limit}`)
+    t.strictSame(listed, paths(), `${limit}`)
   }
 })
 

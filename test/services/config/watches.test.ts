@@ -56,7 +56,7 @@ function open(t: Test, maxWatchers = 10) {
   return { store, watches, put, begin, stopped: () => stopped }
 }
 
-async function take(events: AsyncIterator<Snapshot>): Promise<string> {
+async function readNext(events: AsyncIterator<Snapshot>): Promise<string> {
   const { value } = await events.next()
   return formatTreeJson((value as Snapshot).tree)
 }
@@ -64,24 +64,24 @@ async function take(events: AsyncIterator<Snapshot>): Promise<string> {
 t.test('streams the current value, then each change', async (t) => {
   const { put, begin } = open(t)
   const events = await begin('a')
-  t.equal(await take(events), '{}', 'a namespace without values')
+  t.equal(await readNext(events), '{}', 'a namespace without values')
   await put('{"a":"1"}')
-  t.equal(await take(events), '{"a":1}')
-  t.equal(await take(await begin('a')), '{"a":1}')
+  t.equal(await readNext(events), '{"a":1}')
+  t.equal(await readNext(await begin('a')), '{"a":1}')
 })
 
 t.test('does not stream changes at other paths or unchanged values', async (t) => {
   const { put, begin } = open(t)
   await put('{"a":{"x":"1"},"b":"1"}')
   const events = await begin('a')
-  await take(events)
+  await readNext(events)
   await put('{"a":{"x":"1"},"b":"2"}')
   await put('{"a":{"x":"1"},"b":"3"}', 'foo')
-  const next = take(events)
+  const next = readNext(events)
   await put('{"a":{"x":"1"},"b":"4"}')
   await put('{"a":{"x":"2"},"b":"4"}')
   t.match(await next, /"x":2/)
-  const firstUpdate = take(events)
+  const firstUpdate = readNext(events)
   await put('{"b":"4"}')
   t.equal(await firstUpdate, '{"b":4}')
 })
@@ -90,17 +90,17 @@ t.test('streams a changed secret although its mask is the same', async (t) => {
   const { put, begin } = open(t)
   await put('{"a":["one"]}')
   const events = await begin('a')
-  t.equal(await take(events), '{"a":"[secret]"}')
+  t.equal(await readNext(events), '{"a":"[secret]"}')
   await put('{"a":["two"]}')
-  t.equal(await take(events), '{"a":"[secret]"}')
+  t.equal(await readNext(events), '{"a":"[secret]"}')
 })
 
 t.test('coalesces changes for a slow watcher', async (t) => {
   const { put, begin } = open(t)
   const events = await begin()
-  await take(events)
+  await readNext(events)
   for (let i = 0; i < 100; i++) await put(`{"a":"${i}"}`)
-  t.equal(await take(events), '{"a":99}')
+  t.equal(await readNext(events), '{"a":99}')
 })
 
 t.test('streams the current value after changes may have been missed', async (t) => {
@@ -120,8 +120,8 @@ t.test('streams the current value after changes may have been missed', async (t)
   })
   t.teardown(watches.close)
   const events = watches.open({ namespace: 'mx', path: '' }, ID, () => {})
-  t.equal(await take(events), '{}')
-  const next = take(events)
+  t.equal(await readNext(events), '{}')
+  const next = readNext(events)
   await put('{"a":"1"}')
   listener!.onMissedEvents()
   t.equal(await next, '{"a":1}')
@@ -130,7 +130,7 @@ t.test('streams the current value after changes may have been missed', async (t)
 t.test('ends the stream with the cause if a read fails', async (t) => {
   const { store, watches, begin } = open(t)
   const events = await begin()
-  await take(events)
+  await readNext(events)
   await store.commit([{ table: toTable('mx'), key: HEAD, value: Buffer.from('x') }])
   await t.rejects(events.next(), { code: 500, message: /^record now.head/ })
   t.equal(watches.count(), 0)
@@ -153,7 +153,7 @@ t.test('reports a store that cannot be watched', async (t) => {
 t.test('ends all streams on close and rejects new ones', async (t) => {
   const { watches, begin, stopped } = open(t)
   const [a, b] = [await begin(), await begin('x')]
-  await take(a)
+  await readNext(a)
   const pending = a.next()
   watches.close()
   const error = { id: ID, code: 503, message: 'the config service is stopping' }

@@ -12,7 +12,7 @@ async function publish({ call }: PlatformEvents, ...texts: string[]): Promise<vo
 }
 
 /** Payload and attempt number. */
-async function take(
+async function consumeEvents(
   stream: CallStream<object, DeliveryMessage>,
 ): Promise<[string, DeliveryMessage]> {
   const { value } = await stream.next()
@@ -22,7 +22,7 @@ async function take(
 
 async function takeAll(stream: CallStream<object, DeliveryMessage>, count: number) {
   const texts: string[] = []
-  for (let i = 0; i < count; i++) texts.push((await take(stream))[0])
+  for (let i = 0; i < count; i++) texts.push((await consumeEvents(stream))[0])
   return texts
 }
 
@@ -33,12 +33,12 @@ t.test(
     await publish(platform, 'before')
     const stream = await platform.consume<DeliveryMessage>({ topic: 'a' })
     // Publishes until the first event arrives, because only that shows that the consumer has started.
-    const first = take(stream)
-    let isSeen = false
+    const first = consumeEvents(stream)
+    let isReceived = false
     void first.then(() => {
-      isSeen = true
+      isReceived = true
     })
-    while (!isSeen) await publish(platform, 'new')
+    while (!isReceived) await publish(platform, 'new')
     t.equal((await first)[0], 'new 1')
   },
 )
@@ -47,16 +47,16 @@ t.test('a start position is a time in seconds, a time in milliseconds or a seque
   const platform = await openPlatformEvents(t)
   for (const timestamp_ms of [10_000, 30_000, 20_500])
     await platform.call('Stream.Publish', { topic: 'a', timestamp_ms })
-  const from = async (start: object, count: number) => {
+  const consumeFrom = async (start: object, count: number) => {
     const stream = await platform.consume<DeliveryMessage>({ topic: 'a', ...start })
     const sequences: number[] = []
-    for (let i = 0; i < count; i++) sequences.push((await take(stream))[1].sequence)
+    for (let i = 0; i < count; i++) sequences.push((await consumeEvents(stream))[1].sequence)
     return sequences
   }
-  t.strictSame(await from({ offset: 1 }, 3), [1, 2, 3])
-  t.strictSame(await from({ offset: '20' }, 2), [2, 3])
-  t.strictSame(await from({ offset_ms: 20_501 }, 1), [2])
-  t.strictSame(await from({ sequence: 3 }, 1), [3])
+  t.strictSame(await consumeFrom({ offset: 1 }, 3), [1, 2, 3])
+  t.strictSame(await consumeFrom({ offset: '20' }, 2), [2, 3])
+  t.strictSame(await consumeFrom({ offset_ms: 20_501 }, 1), [2])
+  t.strictSame(await consumeFrom({ sequence: 3 }, 1), [3])
 })
 
 t.test('acknowledged events are not redelivered, but rejected events are', async (t) => {
@@ -64,15 +64,15 @@ t.test('acknowledged events are not redelivered, but rejected events are', async
   await publish(platform, 'x', 'y', 'z')
   const group = { ...MANUAL, group: 'g' }
   const stream = await platform.consume<DeliveryMessage>(group)
-  const [, x] = await take(stream)
-  const [, y] = await take(stream)
-  t.equal((await take(stream))[0], 'z 1')
+  const [, x] = await consumeEvents(stream)
+  const [, y] = await consumeEvents(stream)
+  t.equal((await consumeEvents(stream))[0], 'z 1')
   await stream.send({ id: x.id, success: true })
   await stream.send({ id: 'unknown', success: true })
   await stream.send({ id: y.id, success: false })
-  t.equal((await take(stream))[0], 'y 2')
+  t.equal((await consumeEvents(stream))[0], 'y 2')
   await stream.send({ id: y.id, success: false, delay: 1e6 })
-  t.equal((await take(stream))[0], 'y 3')
+  t.equal((await consumeEvents(stream))[0], 'y 3')
   await stream.return()
   const repeated = await platform.consume<DeliveryMessage>(group)
   const texts = await takeAll(repeated, 2)
@@ -105,13 +105,13 @@ t.test('an event beyond retry_limit becomes a dead letter', async (t) => {
   await publish(platform, 'x', 'y')
   const group = { ...MANUAL, group: 'g', retry_limit: '1' }
   const stream = await platform.consume<DeliveryMessage>(group)
-  const [, x] = await take(stream)
-  await take(stream)
+  const [, x] = await consumeEvents(stream)
+  await consumeEvents(stream)
   await stream.send({ id: x.id, success: false })
-  t.equal((await take(stream))[0], 'x 2')
+  t.equal((await consumeEvents(stream))[0], 'x 2')
   await stream.send({ id: x.id, success: false })
   const dead = await platform.consume<DeliveryMessage>({ topic: 'a.dead', sequence: 1 })
-  const [text, deadLetter] = await take(dead)
+  const [text, deadLetter] = await consumeEvents(dead)
   t.equal(text, 'x 1')
   t.match(deadLetter.metadata, {
     'dead-topic': 'a',
@@ -131,11 +131,11 @@ t.test('at most max_in_flight unacknowledged events are sent', async (t) => {
     group: 'g',
     max_in_flight: 2,
   })
-  const [, x] = await take(stream)
-  await take(stream)
+  const [, x] = await consumeEvents(stream)
+  await consumeEvents(stream)
   t.match(await platform.call('Stream.Groups', { topic: 'a' }), { groups: [{ pending: 2 }] })
   await stream.send({ id: x.id, success: true })
-  t.equal((await take(stream))[0], 'z 1')
+  t.equal((await consumeEvents(stream))[0], 'z 1')
 })
 
 t.test('rejects a consumer beyond maxConsumers with 429 until another one leaves', async (t) => {
@@ -150,7 +150,7 @@ t.test('rejects a consumer beyond maxConsumers with 429 until another one leaves
   for (;;) {
     const third = await platform.consume<DeliveryMessage>({ topic: 'a', sequence: 1 })
     await publish(platform, 'x')
-    const error = await take(third).catch((error: { code: number }) => error)
+    const error = await consumeEvents(third).catch((error: { code: number }) => error)
     if ('code' in error && error.code === 429) continue
     t.match(error, ['x 1'])
     break
@@ -162,7 +162,7 @@ t.test('acknowledgements sent before the end of the stream are stored', async (t
   await publish(platform, 'a', 'b', 'c', 'd')
   const stream = await platform.consume<DeliveryMessage>({ ...MANUAL, group: 'g' })
   for (let i = 0; i < 3; i++) {
-    const [, { id }] = await take(stream)
+    const [, { id }] = await consumeEvents(stream)
     void stream.send({ id, success: true })
   }
   stream.end()
@@ -171,7 +171,7 @@ t.test('acknowledgements sent before the end of the stream are stored', async (t
     groups: [{ group: 'g', acked: 3, pending: 0 }],
   })
   const other = await platform.consume<DeliveryMessage>({ ...MANUAL, group: 'g' })
-  t.equal((await take(other))[0], 'd 2', 'an event in flight is redelivered')
+  t.equal((await consumeEvents(other))[0], 'd 2', 'an event in flight is redelivered')
 })
 
 t.test('rejects an invalid first message with 400 and the name of the field', async (t) => {

@@ -19,8 +19,8 @@ t.test(
     })
     t.equal(await status('/one'), 404, 'a diff has no effect')
 
-    const one = (await post('/api/apply', { text: ONE, if_match: start.etag })).body
-    t.match(one, {
+    const applied = (await post('/api/apply', { text: ONE, if_match: start.etag })).body
+    t.match(applied, {
       file: '',
       version: { number: 2, author: `mx/${ADMIN.id}`, summary: '+route one', time: Number },
     })
@@ -28,8 +28,8 @@ t.test(
     t.equal((await post('/api/apply', { text: SECOND_ROUTE, if_match: '*' })).status, 200)
     t.same([await status('/one'), await status('/two')], [404, 202])
 
-    const back = await post('/api/rollback', { if_match: '*' })
-    t.match(back.body.version, { number: 4, etag: one.version.etag })
+    const rollback = await post('/api/rollback', { if_match: '*' })
+    t.match(rollback.body.version, { number: 4, etag: applied.version.etag })
     t.same([await status('/one'), await status('/two')], [201, 404])
     t.equal((await post('/api/rollback', { version: 3, if_match: '*' })).status, 200)
     t.equal(await status('/two'), 202)

@@ -6,20 +6,20 @@ const READER = { id: 'ann', secret: 'a long enough secret', scopes: ['reader'] }
 
 t.test('Api.Stats streams the history, then one point per second', async (t) => {
   const { get, proxy, token } = await openServer(t)
-  t.equal((await get('/nobody/call')).status, 404)
+  t.equal((await get('/unknown/call')).status, 404)
   const client = openClient(t, { proxy, token })
   const stats = client.stream<unknown, { points: Record<string, number>[] }>('api', 'Api.Stats', {})
-  const seen = { requests: 0, status_4xx: 0 }
+  const totals = { requests: 0, status_4xx: 0 }
   for await (const { points } of stats) {
     for (const point of points) {
-      seen.requests += point['requests']!
-      seen.status_4xx += point['status_4xx']!
+      totals.requests += point['requests']!
+      totals.status_4xx += point['status_4xx']!
       if (point['requests']! > 0) t.ok(point['p99_ms']! > 0)
     }
-    if (seen.status_4xx > 0) break
+    if (totals.status_4xx > 0) break
   }
-  t.equal(seen.status_4xx, 1)
-  t.ok(seen.requests >= 1)
+  t.equal(totals.status_4xx, 1)
+  t.ok(totals.requests >= 1)
 })
 
 t.test(
@@ -43,13 +43,13 @@ t.test(
 t.test('Api.Requests lists failed requests without their queries, to accounts only', async (t) => {
   const { get } = await openServer(t, ['--backend=site=127.0.0.1:1'])
   t.equal((await get('/registry/listServices')).status, 200)
-  t.equal((await get('/nobody/call?token=secret')).status, 404)
+  t.equal((await get('/unknown/call?token=secret')).status, 404)
   t.equal((await get('/site/')).status, 502)
   const { requests } = (await get('/api/requests')).body
   t.match(requests, [
     { path: '/site/', status: 502, service: 'site', error: /ECONNREFUSED|refused/, id: /./ },
     {
-      ...{ method: 'GET', path: '/nobody/call', status: 404, service: '', error: '' },
+      ...{ method: 'GET', path: '/unknown/call', status: 404, service: '', error: '' },
       ...{ duration_ms: Number, time: Number, rpc_status: -1, trace_id: '' },
     },
   ])
@@ -62,7 +62,7 @@ t.test('Api.Routes lists routes in pages, with routes of configured services', a
   const { body } = await get('/api/routes')
   t.match(body, { handler: 'meta', resolver: 'endpoint', namespace: '', left_out: [] })
   const find = (service: string, path: string) =>
-    body.routes.find((each: typeof body) => each.service === service && each.path === path)
+    body.routes.find((route: typeof body) => route.service === service && route.path === path)
   t.match(find('registry', '/registry/listServices'), {
     ...{ endpoint: 'Registry.ListServices', handler: 'rpc', declared: false },
   })

@@ -10,7 +10,7 @@ interface Nodes {
 t.test('members list the nodes of their namespace, and operators change them', async (t) => {
   const { proxy, get } = await openServer(t, ['--backend=site=127.0.0.1:1,127.0.0.1:2'])
   const admin = openClient(t, { proxy, auth: ADMIN, retries: 0 })
-  const as = async (id: string, namespace: string): Promise<Client> => {
+  const openAs = async (id: string, namespace: string): Promise<Client> => {
     const account = { id, secret: 'a long secret', options: { namespace } }
     await admin.call('auth', 'Auth.Generate', account)
     const { token } = await admin.call<{ token: { access_token: string } }>(
@@ -20,7 +20,7 @@ t.test('members list the nodes of their namespace, and operators change them', a
     )
     return openClient(t, { proxy, token: token.access_token, retries: 0 })
   }
-  const [member, crossNamespace] = [await as('jane', 'mx'), await as('joe', 'acme')]
+  const [member, crossNamespace] = [await openAs('jane', 'mx'), await openAs('joe', 'acme')]
   const register = { name: 'cart', nodes: [{ id: 'c', address: '127.0.0.1:3' }] }
   await admin.call('registry', 'Registry.Register', { ...register, options: { domain: 'acme' } })
   await get('/cart/', { 'mx-namespace': 'acme' })

@@ -12,11 +12,14 @@ const open = (id: string, options: Partial<AdmissionOptions> = {}) =>
   })
 
 /** Error of a link from one server to another, or undefined if it is accepted. */
-function authorize(from: ReturnType<typeof open>, by: ReturnType<typeof open>): string | undefined {
-  const pair = { caller: from.createHello(), callee: by.createHello() }
+function authorize(
+  connector: ReturnType<typeof open>,
+  acceptor: ReturnType<typeof open>,
+): string | undefined {
+  const pair = { caller: connector.createHello(), callee: acceptor.createHello() }
   try {
-    by.authenticate('caller', from.prove('caller', pair), pair)
-    from.authenticate('callee', by.prove('callee', pair), pair)
+    acceptor.authenticate('caller', connector.prove('caller', pair), pair)
+    connector.authenticate('callee', acceptor.prove('callee', pair), pair)
     return undefined
   } catch (error) {
     const { id, code, message } = error as { id: string; code: number; message: string }
@@ -51,13 +54,13 @@ t.test(
 )
 
 t.test('rejects a wrong token, and a token on one side only, with 403', (t) => {
-  for (const [one, other] of [
+  for (const [first, second] of [
     ['s', ''],
     ['', 's'],
     ['s', 'S'],
   ] as const)
     t.equal(
-      authorize(open('a', { token: one }), open('b', { token: other })),
+      authorize(open('a', { token: first }), open('b', { token: second })),
       'network 403 network_token of server a does not match the token of b',
     )
   t.end()
@@ -85,9 +88,9 @@ t.test('rejects another server with the same id with 409, but a server may link 
 
 t.test('each introduction has a new nonce', (t) => {
   const a = open('a')
-  const [one, other] = [a.createHello(), a.createHello()]
-  t.not(one.nonce, other.nonce)
-  t.strictSame({ ...one, nonce: '' }, { ...other, nonce: '' })
-  t.match(one, { version: 2, network: 'mx', id: 'a', address: 'mx://a:1' })
+  const [first, second] = [a.createHello(), a.createHello()]
+  t.not(first.nonce, second.nonce)
+  t.strictSame({ ...first, nonce: '' }, { ...second, nonce: '' })
+  t.match(first, { version: 2, network: 'mx', id: 'a', address: 'mx://a:1' })
   t.end()
 })

@@ -7,16 +7,16 @@ import { openRawBackend } from '../../fixtures/raw-backend.ts'
 t.test('Connect opens a link to each address once and returns their states', async (t) => {
   const a = await openServer(t, 'a')
   const b = await openServer(t, 'b')
-  const none = await openRawBackend(t)
-  none.close()
-  const nodes = [b.address, `127.0.0.1:${none.port}`, `mx://${b.address}`]
+  const closedBackend = await openRawBackend(t)
+  closedBackend.close()
+  const nodes = [b.address, `127.0.0.1:${closedBackend.port}`, `mx://${b.address}`]
   const response = await a.sendRequest('Connect', { nodes: nodes.map((address) => ({ address })) })
   t.match(response, {
     links: [
       { address: `mx://${b.address}`, id: 'b', state: 'linked', error: '' },
       // Runs between two attempts or during the next one.
       {
-        ...{ address: `mx://127.0.0.1:${none.port}`, id: '' },
+        ...{ address: `mx://127.0.0.1:${closedBackend.port}`, id: '' },
         ...{ state: /^(waiting|connecting)$/, error: /ECONNREFUSED/ },
       },
     ],

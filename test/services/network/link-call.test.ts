@@ -39,7 +39,7 @@ t.test('reports the end of a link once with its reason', (t) => {
     [(call) => call.onEnd(), '503 the service ended the stream'],
     [(call) => call.onReply(), '502 the response is not a stream'],
     [(call) => call.onFail(new GatewayError('x', 409, 'no')), '409 no'],
-    [(call) => call.onLost('closed', 'gone'), '502 gone'],
+    [(call) => call.onLost('closed', 'connection reset'), '502 connection reset'],
   ]
   for (const [end, event] of ends) {
     const { call, events } = open()
@@ -109,7 +109,7 @@ t.test(
   'an exception in the receiver ends the link with 502, and a closed link reports nothing',
   (t) => {
     const { events, receive } = open(() => {
-      throw new TypeError('not now')
+      throw new TypeError('invalid state')
     })
     receive('{"type":"pong","n":1}')
     t.strictSame(events, ['502 malformed message: not now'])

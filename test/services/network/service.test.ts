@@ -39,10 +39,10 @@ t.test(
     await waitUntil(isServedBy(a!, 'greeter', 'd'))
     t.strictSame(await listRoutes(a!, 'greeter'), ['b c d'])
     const numbers = Array.from({ length: 1000 }, (_, i) => i)
-    const seen: unknown[] = []
-    for await (const reply of a!.client.stream('greeter', 'A.Count', numbers)) seen.push(reply)
+    const replies: unknown[] = []
+    for await (const reply of a!.client.stream('greeter', 'A.Count', numbers)) replies.push(reply)
     t.strictSame(
-      seen,
+      replies,
       numbers.map((n) => ({ n, says: 'd' })),
     )
     const metric = async (): Promise<number> => {

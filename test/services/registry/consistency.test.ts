@@ -82,7 +82,7 @@ t.test(
             const events = watch()
             const listed = await readList(opened)
             watchers.push({
-              picture: new Map(listed.map((found) => [toKey(found), found])),
+              picture: new Map(listed.map((entry) => [toKey(entry), entry])),
               events,
             })
           }
@@ -109,7 +109,7 @@ t.test(
           await Promise.all(followed)
 
           const listed = await readList(opened)
-          const expected = new Map(listed.map((found) => [toKey(found), found]))
+          const expected = new Map(listed.map((entry) => [toKey(entry), entry]))
           t.strictSame(
             listed.map(toKey),
             [...expected.keys()].sort(),
@@ -118,11 +118,11 @@ t.test(
           for (const { picture: state } of watchers) {
             t.strictSame(new Map([...state].sort()), new Map([...expected].sort()))
           }
-          for (const name of new Set(listed.map((found) => found.name))) {
+          for (const name of new Set(listed.map((entry) => entry.name))) {
             const { services } = await call<Services>('GetService', { service: name })
             t.strictSame(
               services,
-              listed.filter((found) => found.name === name),
+              listed.filter((entry) => entry.name === name),
             )
           }
           // Lets all registrations expire, so that the next run starts empty.

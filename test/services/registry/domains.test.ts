@@ -39,9 +39,9 @@ t.test('the default domain exists, and others are created once by name', async (
 t.test('a watcher of all domains receives changes of domains that are created later', async (t) => {
   const { domains, put } = open(t)
   const events: string[] = []
-  const watch = (as: string, domain: string, service?: string) =>
-    domains.watch(domain, service, (event, of) =>
-      events.push(`${as}: ${event.type} ${event.service.name} in ${of}`),
+  const watch = (watcher: string, domain: string, service?: string) =>
+    domains.watch(domain, service, (event, domainName) =>
+      events.push(`${watcher}: ${event.type} ${event.service.name} in ${domainName}`),
     )
   const stops = [
     watch('mx', 'mx'),

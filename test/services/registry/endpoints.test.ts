@@ -247,8 +247,14 @@ t.test(
     const domain = 'acme'
     const otherDomain = { ...toRegistration('Shop', ['127.0.0.1:9002']), options: { domain } }
     t.same(await call('Register', otherDomain), {}, 'names are separate per domain')
-    const misspelt = { ...toRegistration('shop', ['127.0.0.1:9003']), options: { domain: 'MX' } }
-    await t.rejects(call('Register', misspelt), { code: 400, message: /mx in lower case only/ })
+    const differentCase = {
+      ...toRegistration('shop', ['127.0.0.1:9003']),
+      options: { domain: 'MX' },
+    }
+    await t.rejects(call('Register', differentCase), {
+      code: 400,
+      message: /mx in lower case only/,
+    })
   },
 )
 

@@ -37,18 +37,22 @@ t.test('the domain in the metadata of a service is replaced by its actual domain
 t.test('unknown fields are dropped at every level', async (t) => {
   const value = { name: 'n', type: 't', values: [{ name: 'm', type: 'u', values: [] }] }
   const endpoint = { name: 'A.B', request: value, response: value, metadata: { stream: 'true' } }
-  const more = { extra: 1 }
+  const unknownFields = { extra: 1 }
   const largeEntry = {
     ...service,
-    ...more,
+    ...unknownFields,
     endpoints: [
       {
         ...endpoint,
-        ...more,
-        request: { ...value, ...more, values: [{ ...value.values[0]!, ...more }] },
+        ...unknownFields,
+        request: {
+          ...value,
+          ...unknownFields,
+          values: [{ ...value.values[0]!, ...unknownFields }],
+        },
       },
     ],
-    nodes: service.nodes.map((node) => ({ ...node, ...more })),
+    nodes: service.nodes.map((node) => ({ ...node, ...unknownFields })),
   }
   t.strictSame(toService(largeEntry), { ...service, endpoints: [endpoint] })
 })

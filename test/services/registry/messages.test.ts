@@ -11,20 +11,23 @@ function show({ name, type, values }: Value): string {
 t.test('the registry describes requests and responses of its own endpoints', async (t) => {
   const { call } = await openPlatformRegistry(t)
   const { services } = await call<Services>('GetService', { service: 'registry' })
-  const of = (name: string) =>
+  const findMessages = (name: string) =>
     services[0]?.endpoints.find((endpoint) => endpoint.name === `Registry.${name}`)
   const options = 'options object {ttl int64, domain string}'
   t.equal(
-    show(of('GetService')!.request),
+    show(findMessages('GetService')!.request),
     `GetServiceRequest GetServiceRequest {service string, ${options}}`,
   )
   t.equal(
-    show(of('ListServices')!.request),
+    show(findMessages('ListServices')!.request),
     `ListServicesRequest ListServicesRequest {${options}, limit int64, after string}`,
   )
-  t.equal(show(of('Watch')!.request), `WatchRequest WatchRequest {service string, ${options}}`)
+  t.equal(
+    show(findMessages('Watch')!.request),
+    `WatchRequest WatchRequest {service string, ${options}}`,
+  )
   t.strictSame(
-    of('Register')!.request.values.map(({ name, type }) => `${name} ${type}`),
+    findMessages('Register')!.request.values.map(({ name, type }) => `${name} ${type}`),
     [
       'name string',
       'version string',
@@ -34,11 +37,11 @@ t.test('the registry describes requests and responses of its own endpoints', asy
       'options object',
     ],
   )
-  t.strictSame(of('Deregister')!.request.values, of('Register')!.request.values)
-  t.strictSame(of('Register')!.response.values, [])
+  t.strictSame(findMessages('Deregister')!.request.values, findMessages('Register')!.request.values)
+  t.strictSame(findMessages('Register')!.response.values, [])
   t.strictSame(
-    of('Watch')!.response.values.map(({ name, type }) => `${name} ${type}`),
+    findMessages('Watch')!.response.values.map(({ name, type }) => `${name} ${type}`),
     ['action string', 'service object', 'timestamp int64'],
   )
-  t.equal(of('Watch')!.metadata['stream'], 'true')
+  t.equal(findMessages('Watch')!.metadata['stream'], 'true')
 })

@@ -49,7 +49,7 @@ t.test('errors of a registry are returned with code and reason from every endpoi
       'the registry memory denied access: the token needs service:read',
     ],
     [new TypeError('node id must be letters'), 400, 'node id must be letters'],
-    [notImplemented('a', 'not here'), 501, 'not here'],
+    [notImplemented('a', 'not supported'), 501, 'not supported'],
   ]
   for (const [error, code, message] of cases) {
     failure = error

@@ -92,11 +92,11 @@ t.test('a change during a read is included in the next read', async (t) => {
 })
 
 t.test('the order is independent of the locale', async (t) => {
-  const of = (name: string, version = 'latest') => ({ name, version })
-  t.equal(compareServices(of('a'), of('a')), 0)
-  t.equal(compareServices(of('Z'), of('a')), -1)
-  t.equal(compareServices(of('b', '1'), of('a', '2')), 1)
-  t.equal(compareServices(of('a', '10'), of('a', '9')), -1)
+  const toVersion = (name: string, version = 'latest') => ({ name, version })
+  t.equal(compareServices(toVersion('a'), toVersion('a')), 0)
+  t.equal(compareServices(toVersion('Z'), toVersion('a')), -1)
+  t.equal(compareServices(toVersion('b', '1'), toVersion('a', '2')), 1)
+  t.equal(compareServices(toVersion('a', '10'), toVersion('a', '9')), -1)
 })
 
 t.test('a service is listed before the watch has reported it', async (t) => {

@@ -156,11 +156,11 @@ t.test('a watcher is removed when it leaves, disconnects or aborts its request',
   t.equal(listening.count, before + 6, 'watches of all services share one watch')
   for (const stream of streams) await stream.return?.()
   await waitUntil(() => listening.count === before)
-  const leaving = new AbortController()
-  const { signal } = leaving
+  const controller = new AbortController()
+  const { signal } = controller
   await fetch(`http://${address}/`, { method: 'POST', headers: DEFAULTS, body: '{}', signal })
   t.equal(listening.count, before + 1)
-  leaving.abort()
+  controller.abort()
   await waitUntil(() => listening.count === before)
   const channel = openChannel(t, address)
   const calls = Array.from({ length: 10 }, () => toWatch())

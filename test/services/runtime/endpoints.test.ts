@@ -13,14 +13,18 @@ const ALL: Rule = {
 t.test('lets members read and only administrators of the namespace write', async (t) => {
   const { authorizer, issue } = await openAuthorizer(t, ALL)
   const runtime = await openPlatformRuntime(t, { authorizer })
-  const account = (more: Partial<Account>): Account => ({
+  const account = (overrides: Partial<Account>): Account => ({
     ...{ id: 'a', name: 'a', type: 'user', issuer: 'mx', scopes: [], metadata: {} },
-    ...more,
+    ...overrides,
   })
   const clients = await Promise.all(
-    [{}, { scopes: ['admin'] }, { issuer: 'acme', scopes: ['admin'] }].map(async (more) => {
+    [{}, { scopes: ['admin'] }, { issuer: 'acme', scopes: ['admin'] }].map(async (overrides) => {
       const { address } = runtime
-      const client = new Client({ address, token: await issue(account(more)), inProcess: false })
+      const client = new Client({
+        address,
+        token: await issue(account(overrides)),
+        inProcess: false,
+      })
       t.teardown(() => client.close())
       return client
     }),
@@ -51,9 +55,9 @@ t.test('returns the requested number of log lines', async (t) => {
   const runtime = await openPlatformRuntime(t)
   await runtime.create('shop', toPlain('one'))
   await runtime.settled('shop')
-  const logs = (more: object) =>
+  const logs = (options: object) =>
     runtime.client.stream<unknown, { message: string; timestamp: number; metadata: object }>(
-      ...(['runtime', 'Runtime.Logs', { service: 'shop', ...more }] as const),
+      ...(['runtime', 'Runtime.Logs', { service: 'shop', ...options }] as const),
     )
   const { value } = await logs({ count: '1' }).next()
   t.match(value, { message: 'up one', metadata: { stream: 'stdout', instance: /./ } })
@@ -84,7 +88,7 @@ t.test('reports each change with its account', async (t) => {
   const runtime = await openPlatformRuntime(t, {
     events: async (event) => {
       events.push(event)
-      throw new Error('no room')
+      throw new Error('disk full')
     },
   })
   await runtime.create('shop', toPlain('one'))
@@ -96,5 +100,5 @@ t.test('reports each change with its account', async (t) => {
     { action: 'service.updated' },
     { action: 'service.deleted' },
   ])
-  t.match(runtime.lines.join(''), /"reason":"no room".*cannot store runtime event/)
+  t.match(runtime.lines.join(''), /"reason":"disk full".*cannot store runtime event/)
 })

@@ -157,56 +157,72 @@ t.test('replaces an object that never started', async (t) => {
 })
 
 t.test('leaves a service of another server to that server', async (t) => {
-  const remaining = makeRuntimeState(t)
-  const one = await openPlatformRuntime(t, { server: 'one' }, remaining)
-  await one.create('shop', toPlain('one'))
-  await one.settled('shop')
-  const two = await openPlatformRuntime(
+  const sharedState = makeRuntimeState(t)
+  const firstServer = await openPlatformRuntime(t, { server: 'one' }, sharedState)
+  await firstServer.create('shop', toPlain('one'))
+  await firstServer.settled('shop')
+  const secondServer = await openPlatformRuntime(
     t,
     { server: 'two' },
-    { ...remaining, folder: makeTempFolder(t, 'runtime') },
+    { ...sharedState, folder: makeTempFolder(t, 'runtime') },
   )
-  t.match(await two.settled('shop'), { status: 4 }, 'its state is reported')
-  t.same(two.registrar.addresses.get('shop'), undefined, 'the second server does not run it')
+  t.match(await secondServer.settled('shop'), { status: 4 }, 'its state is reported')
+  t.same(
+    secondServer.registrar.addresses.get('shop'),
+    undefined,
+    'the second server does not run it',
+  )
   const unreachable = { code: 503, message: /server one/ }
-  await t.rejects(two.upload('shop', toPlain('two')), unreachable)
-  await t.rejects(two.logs('shop'), unreachable)
-  await t.rejects(two.output('shop'), unreachable)
-  await two.update('shop', undefined, { env: ['one=1'] })
-  t.match(await one.settled('shop'), { status: 4 }, 'the update reaches the server that runs it')
-  await two.call('Delete', 'shop')
-  t.same(one.registrar.addresses.get('shop'), [])
-  t.same(await one.read(), [])
+  await t.rejects(secondServer.upload('shop', toPlain('two')), unreachable)
+  await t.rejects(secondServer.logs('shop'), unreachable)
+  await t.rejects(secondServer.output('shop'), unreachable)
+  await secondServer.update('shop', undefined, { env: ['one=1'] })
+  t.match(
+    await firstServer.settled('shop'),
+    { status: 4 },
+    'the update reaches the server that runs it',
+  )
+  await secondServer.call('Delete', 'shop')
+  t.same(firstServer.registrar.addresses.get('shop'), [])
+  t.same(await firstServer.read(), [])
 })
 
 t.test(
   "deletes the record of an unreachable server's service with force, even repeatedly",
   async (t) => {
-    const remaining = makeRuntimeState(t)
-    const one = await openPlatformRuntime(t, { server: 'one' }, remaining)
-    await one.create('shop', toPlain('one'))
-    await one.settled('shop')
-    await one.close()
-    const otherHost = { ...remaining, folder: makeTempFolder(t, 'runtime') }
-    const two = await openPlatformRuntime(t, { server: 'two', otherServerMs: 50 }, otherHost)
+    const sharedState = makeRuntimeState(t)
+    const firstServer = await openPlatformRuntime(t, { server: 'one' }, sharedState)
+    await firstServer.create('shop', toPlain('one'))
+    await firstServer.settled('shop')
+    await firstServer.close()
+    const otherHost = { ...sharedState, folder: makeTempFolder(t, 'runtime') }
+    const secondServer = await openPlatformRuntime(
+      t,
+      { server: 'two', otherServerMs: 50 },
+      otherHost,
+    )
     const unreachable = {
       code: 503,
       message: /server one, which runs the service, is unreachable; use force/,
     }
-    await t.rejects(two.call('Delete', 'shop'), unreachable)
+    await t.rejects(secondServer.call('Delete', 'shop'), unreachable)
     await t.rejects(
-      two.call('Delete', 'shop'),
+      secondServer.call('Delete', 'shop'),
       unreachable,
       'an unavailable server is not considered deleted',
     )
-    const repeated = two.call('Create', 'shop', {
+    const repeated = secondServer.call('Create', 'shop', {
       resource: { service: { name: 'shop', source: SOURCE } },
     })
     await t.rejects(repeated, { code: 409, message: 'shop@latest is being deleted' })
-    await two.call('Delete', 'shop', { options: { force: true } })
-    t.same(await two.read(), [])
-    t.equal(await two.accounts.find('mx', 'shop@latest'), undefined, 'its account is also deleted')
-    await two.create('shop', toPlain('two'))
-    t.match(await two.settled('shop'), { status: 4 })
+    await secondServer.call('Delete', 'shop', { options: { force: true } })
+    t.same(await secondServer.read(), [])
+    t.equal(
+      await secondServer.accounts.find('mx', 'shop@latest'),
+      undefined,
+      'its account is also deleted',
+    )
+    await secondServer.create('shop', toPlain('two'))
+    t.match(await secondServer.settled('shop'), { status: 4 })
   },
 )

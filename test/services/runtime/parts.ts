@@ -23,17 +23,17 @@ export const NO_OPTIONS: RunOptions = {
 }
 
 /** A finished build. */
-export function makeRevision(id = 'one', more: Partial<Revision> = {}): Revision {
+export function makeRevision(id = 'one', overrides: Partial<Revision> = {}): Revision {
   return {
     ...{ id, build: id, commit: '', env: {}, secrets: '', instances: 1, resources: {} },
     ...{ protocol: 'mx', port: 0 },
     program: { kind: 'process', folder: '/builds/one', command: ['node', 'main.js'] },
-    ...more,
+    ...overrides,
   }
 }
 
 /** A runtime object that was just requested. */
-export function makeRecord(more: Partial<ServiceRecord> = {}): ServiceRecord {
+export function makeRecord(overrides: Partial<ServiceRecord> = {}): ServiceRecord {
   return {
     ...{ namespace: 'mx', name: 'helloworld', version: 'latest', type: '' },
     ...{ source: 'source://helloworld:latest', metadata: {}, owner: 'admin', group: 'mx' },
@@ -45,6 +45,6 @@ export function makeRecord(more: Partial<ServiceRecord> = {}): ServiceRecord {
       ...{ entrypoint: '', instances: 0, protocol: '', port: 0, memory: 0, cpus: 0 },
       allowScripts: false,
     },
-    ...more,
+    ...overrides,
   }
 }

@@ -24,7 +24,7 @@ function open(programs: number, builds: number) {
 t.test('limits the programs of a namespace to its quota', (t) => {
   const { admission, add } = open(2, 10)
   add({ name: 'a', settled: 'one' })
-  const settle = admission.admit({ ...ACME, name: 'b' }, true, ID)
+  const release = admission.admit({ ...ACME, name: 'b' }, true, ID)
   t.throws(() => admission.admit({ ...ACME, name: 'c' }, true, ID), {
     ...{ id: ID, code: 429 },
     message:
@@ -33,7 +33,7 @@ t.test('limits the programs of a namespace to its quota', (t) => {
   admission.admit({ ...ACME, name: 'a' }, true, ID)()
   admission.admit({ ...ACME, namespace: 'other', name: 'c' }, true, ID)()
   for (let i = 0; i < 5; i++) admission.admit({ ...ACME, namespace: 'mx', name: `p${i}` }, true, ID)
-  settle()
+  release()
   admission.admit({ ...ACME, name: 'c' }, true, ID)
   t.end()
 })
@@ -42,13 +42,13 @@ t.test('limits queued and running builds of a namespace to its quota', (t) => {
   const { admission, add } = open(10, 2)
   add({ name: 'a', settled: '' })
   add({ name: 'b', settled: 'one' })
-  const settle = admission.admit({ ...ACME, name: 'b' }, true, ID)
+  const release = admission.admit({ ...ACME, name: 'b' }, true, ID)
   t.throws(() => admission.admit({ ...ACME, name: 'c' }, true, ID), {
     code: 429,
     message: /^quota_builds reached in namespace acme: 2 of 2 builds in use; /,
   })
   admission.admit({ ...ACME, name: 'a' }, true, ID)()
-  settle()
+  release()
   admission.admit({ ...ACME, name: 'c' }, true, ID)
   t.end()
 })

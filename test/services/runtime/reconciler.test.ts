@@ -12,18 +12,21 @@ import { waitUntil } from '../../fixtures/raw-backend.ts'
 const KEY = { namespace: 'mx', name: 'shop', version: 'latest' }
 
 t.test('retains the error status across restarts until an update', async (t) => {
-  const remaining = makeRuntimeState(t)
-  const one = await openPlatformRuntime(t, {}, remaining)
+  const sharedState = makeRuntimeState(t)
+  const firstServer = await openPlatformRuntime(t, {}, sharedState)
   const failing = { 'main.cjs': "console.log('I give up'); process.exit(7)" }
-  await one.create('shop', { ...toPlain('one'), ...failing })
-  t.match(await one.settled('shop'), { status: 7, metadata: { error: /7[\s\S]*I give up/ } })
-  await one.close()
-  const two = await openPlatformRuntime(t, {}, remaining)
-  t.match(await two.settled('shop'), { status: 7, metadata: { error: /I give up/ } })
-  t.equal(two.registrar.addresses.get('shop'), undefined)
-  await two.update('shop', toPlain('two'))
-  t.match(await two.settled('shop'), { status: 4 })
-  t.equal(await two.registrar.call('shop'), 'two')
+  await firstServer.create('shop', { ...toPlain('one'), ...failing })
+  t.match(await firstServer.settled('shop'), {
+    status: 7,
+    metadata: { error: /7[\s\S]*I give up/ },
+  })
+  await firstServer.close()
+  const secondServer = await openPlatformRuntime(t, {}, sharedState)
+  t.match(await secondServer.settled('shop'), { status: 7, metadata: { error: /I give up/ } })
+  t.equal(secondServer.registrar.addresses.get('shop'), undefined)
+  await secondServer.update('shop', toPlain('two'))
+  t.match(await secondServer.settled('shop'), { status: 4 })
+  t.equal(await secondServer.registrar.call('shop'), 'two')
 })
 
 t.test('stops a service whose record was deleted', async (t) => {
@@ -36,12 +39,12 @@ t.test('stops a service whose record was deleted', async (t) => {
 })
 
 t.test('does not rebuild a settled request while store updates are delayed', async (t) => {
-  const remaining = makeRuntimeState(t)
+  const sharedState = makeRuntimeState(t)
   let late = 0
   const store: Store = {
-    ...remaining.store,
+    ...sharedState.store,
     watch: (table, prefix, { onEvent, onMissedEvents }) =>
-      remaining.store.watch(table, prefix, {
+      sharedState.store.watch(table, prefix, {
         onMissedEvents,
         onEvent(event) {
           late++
@@ -52,28 +55,28 @@ t.test('does not rebuild a settled request while store updates are delayed', asy
         },
       }),
   }
-  const one = await openPlatformRuntime(t, { everyMs: 60_000 }, { ...remaining, store })
-  await one.create('shop', toPlain('one'))
-  await eventually(async () => (await one.read())[0]?.status === 4)
+  const firstServer = await openPlatformRuntime(t, { everyMs: 60_000 }, { ...sharedState, store })
+  await firstServer.create('shop', toPlain('one'))
+  await eventually(async () => (await firstServer.read())[0]?.status === 4)
   await waitUntil(() => late === 0)
-  t.match(await one.settled('shop'), { status: 4, metadata: { error: undefined } })
-  t.notMatch(one.lines.join(''), /deployment failed/)
-  await one.close()
-  const two = await openPlatformRuntime(t, {}, remaining)
+  t.match(await firstServer.settled('shop'), { status: 4, metadata: { error: undefined } })
+  t.notMatch(firstServer.lines.join(''), /deployment failed/)
+  await firstServer.close()
+  const secondServer = await openPlatformRuntime(t, {}, sharedState)
   t.match(
-    await two.settled('shop'),
+    await secondServer.settled('shop'),
     { status: 4, metadata: { error: undefined } },
     'uses the existing build',
   )
-  t.equal(await two.registrar.call('shop'), 'one')
+  t.equal(await secondServer.registrar.call('shop'), 'one')
 })
 
 t.test('skips a record of a newer version and logs it', async (t) => {
-  const remaining = makeRuntimeState(t)
+  const sharedState = makeRuntimeState(t)
   const table = { database: 'mx', table: 'runtime' }
   const value = Buffer.from('{"format":2}')
-  await remaining.store.commit([{ table, key: 'service:mx:other:latest', value }])
-  const runtime = await openPlatformRuntime(t, {}, remaining)
+  await sharedState.store.commit([{ table, key: 'service:mx:other:latest', value }])
+  const runtime = await openPlatformRuntime(t, {}, sharedState)
   await runtime.create('shop', toPlain('one'))
   t.match(await runtime.settled('shop'), { status: 4 })
   t.match(runtime.lines.join(''), /cannot read service/)
@@ -89,8 +92,8 @@ t.test('skips a record of a newer version and logs it', async (t) => {
 })
 
 t.test('does not wait for a revision being applied when the server stops', async (t) => {
-  const remaining = makeRuntimeState(t)
-  const { runtime } = openProcessRuntime(t, { folder: join(remaining.folder, 'processes') })
+  const sharedState = makeRuntimeState(t)
+  const { runtime } = openProcessRuntime(t, { folder: join(sharedState.folder, 'processes') })
   let isApplying = false
   let release = (): void => {}
   const apply: Runtime['apply'] = () => {
@@ -99,7 +102,7 @@ t.test('does not wait for a revision being applied when the server stops', async
       release = resolve
     })
   }
-  const server = await openPlatformRuntime(t, { runtime: { ...runtime, apply } }, remaining)
+  const server = await openPlatformRuntime(t, { runtime: { ...runtime, apply } }, sharedState)
   await server.create('shop', toPlain('one'))
   await waitUntil(() => isApplying)
   const closed = server.close()

@@ -26,46 +26,46 @@ t.test('registers the runtime service with its endpoints', async (t) => {
 })
 
 t.test('stops workloads with the service and starts them again', async (t) => {
-  const remaining = makeRuntimeState(t)
-  const one = await openPlatformRuntime(t, {}, remaining)
-  await one.create('shop', toPlain('hello'), { env: ['A=1'], secrets: { B: '2' } })
-  t.match(await one.settled('shop'), { status: 4 })
-  t.equal(await one.registrar.call('shop'), 'hello')
-  await one.close()
-  t.same(one.registrar.addresses.get('shop'), [])
+  const sharedState = makeRuntimeState(t)
+  const firstServer = await openPlatformRuntime(t, {}, sharedState)
+  await firstServer.create('shop', toPlain('hello'), { env: ['A=1'], secrets: { B: '2' } })
+  t.match(await firstServer.settled('shop'), { status: 4 })
+  t.equal(await firstServer.registrar.call('shop'), 'hello')
+  await firstServer.close()
+  t.same(firstServer.registrar.addresses.get('shop'), [])
 
-  const two = await openPlatformRuntime(t, {}, remaining)
-  t.match(await two.settled('shop'), { status: 4 })
-  await waitUntil(() => two.registrar.addresses.get('shop')?.length === 1)
-  t.equal(await two.registrar.call('shop'), 'hello')
-  await two.call('Delete', 'shop')
+  const secondServer = await openPlatformRuntime(t, {}, sharedState)
+  t.match(await secondServer.settled('shop'), { status: 4 })
+  await waitUntil(() => secondServer.registrar.addresses.get('shop')?.length === 1)
+  t.equal(await secondServer.registrar.call('shop'), 'hello')
+  await secondServer.call('Delete', 'shop')
 })
 
 t.test(
   "retains the secret of a service's account across restarts, and deletes both together",
   async (t) => {
-    const remaining = makeRuntimeState(t)
-    const one = await openPlatformRuntime(t, {}, remaining)
-    await one.create('shop', toPlain('hello'))
-    await one.settled('shop')
-    const getSecret = async ({ registrar }: typeof one) => {
+    const sharedState = makeRuntimeState(t)
+    const firstServer = await openPlatformRuntime(t, {}, sharedState)
+    await firstServer.create('shop', toPlain('hello'))
+    await firstServer.settled('shop')
+    const getSecret = async ({ registrar }: typeof firstServer) => {
       const [address] = registrar.addresses.get('shop')!
       return (await fetch(`http://${address}/MX_AUTH_SECRET`)).text()
     }
-    const secret = await getSecret(one)
-    t.match(await one.accounts.logIn('mx', 'shop@latest', secret, 'x'), { type: 'service' })
-    const page = await remaining.store.list(
+    const secret = await getSecret(firstServer)
+    t.match(await firstServer.accounts.logIn('mx', 'shop@latest', secret, 'x'), { type: 'service' })
+    const page = await sharedState.store.list(
       { database: 'mx', table: 'runtime' },
       { prefix: 'service:' },
     )
     t.notMatch(Buffer.from(page.records[0]!.value).toString(), secret)
-    await one.close()
+    await firstServer.close()
 
-    const two = await openPlatformRuntime(t, {}, remaining)
-    await waitUntil(() => two.registrar.addresses.get('shop')?.length === 1)
-    t.equal(await getSecret(two), secret)
-    await two.call('Delete', 'shop')
-    t.equal(await two.accounts.find('mx', 'shop@latest'), undefined)
+    const secondServer = await openPlatformRuntime(t, {}, sharedState)
+    await waitUntil(() => secondServer.registrar.addresses.get('shop')?.length === 1)
+    t.equal(await getSecret(secondServer), secret)
+    await secondServer.call('Delete', 'shop')
+    t.equal(await secondServer.accounts.find('mx', 'shop@latest'), undefined)
   },
 )
 
@@ -85,25 +85,26 @@ t.test('deletes all files of a deleted service', async (t) => {
 })
 
 t.test('restarts an interrupted build on the next start', async (t) => {
-  const remaining = makeRuntimeState(t)
-  const one = await openPlatformRuntime(t, {}, remaining)
-  await one.create('shop', toPlain('one'))
-  await one.settled('shop')
-  const gate = join(remaining.folder, 'gate')
-  const slow = { ...toPlain('two'), 'mx.yaml': toSlow(gate) }
-  await one.update('shop', slow)
-  for await (const { metadata } of one.follow('shop')) if (metadata['update'] === 'building') break
-  await one.close()
-  t.same(one.registrar.addresses.get('shop'), [])
+  const sharedState = makeRuntimeState(t)
+  const firstServer = await openPlatformRuntime(t, {}, sharedState)
+  await firstServer.create('shop', toPlain('one'))
+  await firstServer.settled('shop')
+  const gate = join(sharedState.folder, 'gate')
+  const slow = { ...toPlain('two'), 'mx.yaml': makeSlowProject(gate) }
+  await firstServer.update('shop', slow)
+  for await (const { metadata } of firstServer.follow('shop'))
+    if (metadata['update'] === 'building') break
+  await firstServer.close()
+  t.same(firstServer.registrar.addresses.get('shop'), [])
 
   writeFileSync(gate, '')
-  const two = await openPlatformRuntime(t, {}, remaining)
-  const { metadata } = await two.settled('shop')
+  const secondServer = await openPlatformRuntime(t, {}, sharedState)
+  const { metadata } = await secondServer.settled('shop')
   t.match({ error: metadata['error'], status: metadata['status'] }, { status: 'running' })
-  await waitUntil(() => two.registrar.addresses.get('shop')?.length === 1)
-  t.equal(await two.registrar.call('shop'), 'two')
+  await waitUntil(() => secondServer.registrar.addresses.get('shop')?.length === 1)
+  t.equal(await secondServer.registrar.call('shop'), 'two')
   // The record is updated after the instances.
-  await waitUntil(() => readdirSync(join(remaining.folder, 'uploads')).length === 0)
+  await waitUntil(() => readdirSync(join(sharedState.folder, 'uploads')).length === 0)
 })
 
 t.test('cancels an update that is superseded or whose service is deleted', async (t) => {
@@ -113,12 +114,12 @@ t.test('cancels an update that is superseded or whose service is deleted', async
     for await (const { metadata } of runtime.follow('shop'))
       if (metadata['status'] === 'building' || metadata['update'] === 'building') return
   }
-  await runtime.create('shop', { ...toPlain('one'), 'mx.yaml': toSlow(gate) })
+  await runtime.create('shop', { ...toPlain('one'), 'mx.yaml': makeSlowProject(gate) })
   await building()
   await runtime.update('shop', toPlain('two'))
   t.match(await runtime.settled('shop'), { status: 4 })
   t.equal(await runtime.registrar.call('shop'), 'two')
-  await runtime.update('shop', { ...toPlain('three'), 'mx.yaml': toSlow(gate) })
+  await runtime.update('shop', { ...toPlain('three'), 'mx.yaml': makeSlowProject(gate) })
   await building()
   await runtime.call('Delete', 'shop')
   t.same(await runtime.read(), [])
@@ -126,20 +127,24 @@ t.test('cancels an update that is superseded or whose service is deleted', async
 })
 
 t.test('reports secrets of another key as an error until an update replaces them', async (t) => {
-  const remaining = makeRuntimeState(t)
-  const one = await openPlatformRuntime(t, {}, remaining)
-  await one.create('shop', toPlain('one'), { secrets: { TOKEN: 'a' } })
-  await one.settled('shop')
-  await one.close()
-  const two = await openPlatformRuntime(t, {}, { ...remaining, sealer: makeRuntimeState(t).sealer })
-  for await (const { metadata } of two.follow('shop'))
+  const sharedState = makeRuntimeState(t)
+  const firstServer = await openPlatformRuntime(t, {}, sharedState)
+  await firstServer.create('shop', toPlain('one'), { secrets: { TOKEN: 'a' } })
+  await firstServer.settled('shop')
+  await firstServer.close()
+  const secondServer = await openPlatformRuntime(
+    t,
+    {},
+    { ...sharedState, sealer: makeRuntimeState(t).sealer },
+  )
+  for await (const { metadata } of secondServer.follow('shop'))
     if (metadata['error'] !== undefined) {
       t.match(metadata, { status: 'starting', error: /the secrets cannot be decrypted/ })
       break
     }
-  await two.update('shop', toPlain('one'), { secrets: { TOKEN: 'b' } })
-  t.match(await two.settled('shop'), { status: 4 })
-  const [address] = two.registrar.addresses.get('shop')!
+  await secondServer.update('shop', toPlain('one'), { secrets: { TOKEN: 'b' } })
+  t.match(await secondServer.settled('shop'), { status: 4 })
+  const [address] = secondServer.registrar.addresses.get('shop')!
   t.equal(await (await fetch(`http://${address}/TOKEN`)).text(), 'b')
 })
 
@@ -155,6 +160,6 @@ t.test('adopts objects of another server id if no other server uses the store', 
 })
 
 /** A project whose build waits for a file. */
-function toSlow(gate: string): string {
+function makeSlowProject(gate: string): string {
   return `build: while [ ! -e ${gate} ]; do sleep 0.05; done\ncommand: node main.cjs\nprotocol: http\n`
 }

@@ -27,11 +27,11 @@ t.test('a blob is written and read as a stream', async (t) => {
   const { write, read } = await open(t)
   const bytes = Buffer.alloc(1_500_000, 'abcdefg')
   const options = { content_type: 'image/png', public: true }
-  const cut = (from: number, to: number) => bytes.subarray(from, to).toString('base64')
+  const toPart = (from: number, to: number) => bytes.subarray(from, to).toString('base64')
   const reply = await write(
-    { key: 'a/b.png', options, blob: cut(0, 700_000) },
-    { blob: cut(700_000, 1_400_001) },
-    { blob: cut(1_400_001, 1_500_000) },
+    { key: 'a/b.png', options, blob: toPart(0, 700_000) },
+    { blob: toPart(700_000, 1_400_001) },
+    { blob: toPart(1_400_001, 1_500_000) },
   )
   t.strictSame(reply, { size: 1_500_000 })
   const blob = await read('a/b.png')
@@ -55,14 +55,14 @@ t.test('blobs are listed and deleted per namespace', async (t) => {
 
 t.test('the namespace of a blob defaults to the namespace of the call', async (t) => {
   const { write, call, client } = await open(t)
-  const within = { namespace: 'foo' }
-  await client.stream('store', 'BlobStore.Write', [{ key: 'a', blob: 'AA==' }], within).reply()
+  const callOptions = { namespace: 'foo' }
+  await client.stream('store', 'BlobStore.Write', [{ key: 'a', blob: 'AA==' }], callOptions).reply()
   await write({ key: 'b', blob: 'AA==' })
   t.strictSame(await call('List', {}), { keys: ['b'] })
-  t.strictSame(await call('List', { options: within }), { keys: ['a'] })
-  t.strictSame(await client.call('store', 'BlobStore.List', {}, within), { keys: ['a'] })
-  await client.call('store', 'BlobStore.Delete', { key: 'a' }, within)
-  t.strictSame(await client.call('store', 'BlobStore.List', {}, within), { keys: [] })
+  t.strictSame(await call('List', { options: callOptions }), { keys: ['a'] })
+  t.strictSame(await client.call('store', 'BlobStore.List', {}, callOptions), { keys: ['a'] })
+  await client.call('store', 'BlobStore.Delete', { key: 'a' }, callOptions)
+  t.strictSame(await client.call('store', 'BlobStore.List', {}, callOptions), { keys: [] })
 })
 
 t.test(

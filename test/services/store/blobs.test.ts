@@ -17,7 +17,7 @@ function open(t: Test, maxBytes = 10_000_000, maxValueBytes = 1024 * 1024) {
     store,
     blobs,
     write: (key: string, ...chunks: readonly Uint8Array[]) =>
-      blobs.write('mx', key, DETAILS, of(chunks)),
+      blobs.write('mx', key, DETAILS, toStream(chunks)),
     read: async (key: string) => {
       const { parts, ...details } = await blobs.read('mx', key)
       const chunks: Uint8Array[] = []
@@ -32,7 +32,7 @@ function open(t: Test, maxBytes = 10_000_000, maxValueBytes = 1024 * 1024) {
   }
 }
 
-async function* of(chunks: readonly Uint8Array[], error?: Error): AsyncGenerator<Uint8Array> {
+async function* toStream(chunks: readonly Uint8Array[], error?: Error): AsyncGenerator<Uint8Array> {
   yield* chunks
   if (error !== undefined) throw error
 }
@@ -83,8 +83,8 @@ t.test('an upload that fails or is too long leaves the previous blob unchanged',
   const { blobs, write, read, counts } = open(t, 1_000_000)
   const bytes = makeBytes(300_000)
   await write('a', bytes)
-  const failing = of([makeBytes(400_000)], new Error('gone'))
-  await t.rejects(blobs.write('mx', 'a', DETAILS, failing), { message: 'gone' })
+  const failing = toStream([makeBytes(400_000)], new Error('source failed'))
+  await t.rejects(blobs.write('mx', 'a', DETAILS, failing), { message: 'source failed' })
   await t.rejects(write('a', makeBytes(1_000_001)), {
     code: 413,
     message: 'a blob must be at most 1000000 bytes',
@@ -98,7 +98,7 @@ t.test('one of ten concurrent uploads is stored intact, without parts of the oth
   const all = Array.from({ length: 10 }, (_, i) => makeBytes(600_000, i + 1))
   await Promise.all(all.map((bytes) => write('a', bytes)))
   const { bytes } = await read('a')
-  t.ok(all.some((one) => one.equals(bytes)))
+  t.ok(all.some((content) => content.equals(bytes)))
   t.strictSame(await counts(), { heads: 1, parts: 3, loose: 0 })
 })
 

@@ -137,29 +137,29 @@ t.test(
   'the database comes from the request, the namespace of the call or mx, in this order',
   async (t) => {
     const { client, call } = await openPlatformStore(t)
-    const within = (namespace: string, method: string, request: object) =>
+    const callInNamespace = (namespace: string, method: string, request: object) =>
       client.call('store', `Store.${method}`, request, { namespace }) as Promise<Page>
     await call('Write', { record: { key: 'a', value: toBase64('mx') } })
     for (const [namespace, options] of [
       ['foo', {}],
       ['foo', { database: 'bar' }],
     ] as const)
-      await within(namespace, 'Write', {
+      await callInNamespace(namespace, 'Write', {
         record: { key: 'a', value: toBase64(JSON.stringify(options)) },
         options,
       })
     const find = async (namespace: string, options = {}) =>
-      (await within(namespace, 'Read', { key: 'a', options })).records[0]?.value
+      (await callInNamespace(namespace, 'Read', { key: 'a', options })).records[0]?.value
     t.equal(await find('foo'), toBase64('{}'))
     t.equal(await find('bar'), toBase64('{"database":"bar"}'))
     t.equal(await find('bar', { database: 'mx' }), toBase64('mx'))
     t.match(await call('Read', { key: 'a' }), { records: [{ value: toBase64('mx') }] })
-    t.strictSame(await within('foo', 'Tables', {}), { tables: ['mx'] })
-    t.strictSame(await within('baz', 'Tables', {}), { tables: [] })
-    await within('foo', 'Delete', { key: 'a' })
-    await t.rejects(within('foo', 'Read', { key: 'a' }), { code: 404 })
+    t.strictSame(await callInNamespace('foo', 'Tables', {}), { tables: ['mx'] })
+    t.strictSame(await callInNamespace('baz', 'Tables', {}), { tables: [] })
+    await callInNamespace('foo', 'Delete', { key: 'a' })
+    await t.rejects(callInNamespace('foo', 'Read', { key: 'a' }), { code: 404 })
     t.match(await call('Read', { key: 'a' }), { records: [{ value: toBase64('mx') }] })
-    await t.rejects(within('a b', 'Read', { key: 'a' }), {
+    await t.rejects(callInNamespace('a b', 'Read', { key: 'a' }), {
       id: 'store.Store.Read',
       code: 400,
       message: /^Mx-Namespace must be letters/,
@@ -195,8 +195,8 @@ t.test('rejects compare and set with an outdated version with 409', async (t) =>
 
 t.test('a batch of records is written atomically or rejected', async (t) => {
   const { call, store } = await openPlatformStore(t)
-  const put = (records: readonly object[], more: object = {}) =>
-    call<{ version: number; versions: number[] }>('Write', { records, ...more })
+  const put = (records: readonly object[], options: object = {}) =>
+    call<{ version: number; versions: number[] }>('Write', { records, ...options })
   const { version, versions } = await put([
     { key: 'a', value: toBase64('of a'), expiry: 60 },
     { key: 'b', metadata: { c: { value: 'd' } } },
@@ -287,10 +287,10 @@ t.test('a cancelled call and a call past its deadline stop reading the store', a
   }
   const { client } = await openPlatformStore(t, { adapter: { ...memory, scan } })
   const request = { options: { suffix: 'none' } }
-  const leaving = new AbortController()
+  const controller = new AbortController()
   const calls = [
     () => client.call('store', 'Store.Read', request, { timeoutMs: 20 }),
-    () => client.call('store', 'Store.Read', request, { signal: leaving.signal }),
+    () => client.call('store', 'Store.Read', request, { signal: controller.signal }),
     () => client.stream('store', 'Store.List', request, { timeoutMs: 20 }).next(),
   ]
   for (const call of calls) {
@@ -301,7 +301,7 @@ t.test('a cancelled call and a call past its deadline stop reading the store', a
     })
     // On a busy machine the deadline may pass before the first read.
     await waitUntil(() => scans > 0 || hasEnded)
-    if (call === calls[1]) leaving.abort()
+    if (call === calls[1]) controller.abort()
     await failed
     let before = 0
     while (before !== scans) {

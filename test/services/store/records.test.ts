@@ -20,9 +20,9 @@ t.test('metadata values keep their type, and string is the default', (t) => {
 t.test('expiry is in seconds from now, rounded up when read', (t) => {
   t.equal(toExpiresMs(0, 5000), 0)
   t.equal(toExpiresMs(2, 5000), 7000)
-  const remaining = (nowMs: number) => toMessage({ ...RECORD, expiresMs: 7000 }, nowMs).expiry
+  const toExpiry = (nowMs: number) => toMessage({ ...RECORD, expiresMs: 7000 }, nowMs).expiry
   t.strictSame(
-    [remaining(5000), remaining(5001), remaining(6001), remaining(6999), remaining(7000)],
+    [toExpiry(5000), toExpiry(5001), toExpiry(6001), toExpiry(6999), toExpiry(7000)],
     [2, 2, 1, 1, 1],
   )
   t.equal(toMessage(RECORD, 5000).expiry, 0)

@@ -32,11 +32,11 @@ t.test('Watch streams writes, deletions and expiries until the service stops', a
   const events = stream<WatchEvent>('Watch', { options: { prefix: 'a' } })
   const first = events.next()
   // Writes until the first event arrives, because only that shows that the watch has started.
-  let isSeen = false
+  let isReceived = false
   void first.then(() => {
-    isSeen = true
+    isReceived = true
   })
-  while (!isSeen) await call('Write', { record: { key: 'a', value: 'AA==' } })
+  while (!isReceived) await call('Write', { record: { key: 'a', value: 'AA==' } })
   t.match((await first).value, { action: 'write', key: 'a', record: { key: 'a', value: 'AA==' } })
   await call('Write', { record: { key: 'b' } })
   await call('Write', { record: { key: 'a1', expiry: 5 } })

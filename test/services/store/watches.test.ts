@@ -43,7 +43,7 @@ function open(t: Test, options: { maxWatchers?: number; maxWaiting?: number } = 
   return { store, watches, begin, put, listeners, stopped: () => stopped }
 }
 
-async function take(events: AsyncIterator<WatchEvent>): Promise<string> {
+async function readNext(events: AsyncIterator<WatchEvent>): Promise<string> {
   const { value } = await events.next()
   const { action, key, record } = value as WatchEvent
   return `${action} ${key} ${record === undefined ? '-' : Buffer.from(record.value).toString()}`
@@ -54,11 +54,11 @@ t.test('a watcher receives the current state of changed keys with its prefix', a
   const all = await begin()
   const prefixWatch = await begin({ table: TABLE, prefix: 'b' })
   await put('a', '1')
-  t.equal(await take(all), 'write a 1')
+  t.equal(await readNext(all), 'write a 1')
   await put('b', '2')
   await store.commit([{ table: TABLE, key: 'a' }])
-  t.strictSame([await take(all), await take(all)], ['write b 2', 'delete a -'])
-  t.equal(await take(prefixWatch), 'write b 2')
+  t.strictSame([await readNext(all), await readNext(all)], ['write b 2', 'delete a -'])
+  t.equal(await readNext(prefixWatch), 'write b 2')
 })
 
 t.test('a slow watcher receives only the last state of each key', async (t) => {
@@ -69,7 +69,7 @@ t.test('a slow watcher receives only the last state of each key', async (t) => {
   await put('gone', 'x')
   await store.commit([{ table: TABLE, key: 'gone' }])
   t.strictSame(
-    [await take(events), await take(events), await take(events)],
+    [await readNext(events), await readNext(events), await readNext(events)],
     ['write a 99', 'write b x', 'delete gone -'],
   )
 })

@@ -18,8 +18,8 @@ t.test('releases an event in flight after its timeout', async (t) => {
   const consumer = { ackWaitMs: 20 }
   const startMs = performance.now()
   await waitFor((done) => {
-    const inFlight = new InFlightEvent(3, 1, consumer, (one) => {
-      t.equal(one, inFlight)
+    const inFlight = new InFlightEvent(3, 1, consumer, (delivery) => {
+      t.equal(delivery, inFlight)
       done()
     })
     t.equal(inFlight.consumer, consumer)
@@ -46,7 +46,7 @@ t.test('reports the outcome of a delivery', (t) => {
   const inFlight = new InFlightEvent(3, 2, { ackWaitMs: 60_000 }, () => {})
   t.teardown(() => inFlight.release(0))
   const delivery = new LogDelivery(EVENT, inFlight, {
-    ack: (one) => void calls.push(['ack', one.sequence]),
+    ack: (delivery) => void calls.push(['ack', delivery.sequence]),
     nack: (one, delayMs) => calls.push(['nack', one.sequence, delayMs]),
   })
   t.equal(delivery.event, EVENT)

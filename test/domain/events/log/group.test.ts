@@ -107,15 +107,15 @@ t.test('memory stays bounded when an event is never acknowledged', async (t) => 
 
 t.test('treats events removed by retention as acknowledged', async (t) => {
   const { log, member, state } = open(t, [1, 2, 3, 4, 5, 6])
-  const [one, two] = await member.pull(3, UNLIMITED)
-  two!.nack(0)
+  const [first, second] = await member.pull(3, UNLIMITED)
+  second!.nack(0)
   log.removeTo(4)
   t.strictSame(toPairs(await member.pull(10, UNLIMITED)), [
     [5, 1],
     [6, 1],
   ])
   t.match(state(), { acked: 4, ahead: [] })
-  one!.ack()
+  first!.ack()
   t.match(state(), { acked: 4 })
   t.equal(state().attempts.size, 0)
 })

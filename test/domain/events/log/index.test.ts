@@ -52,10 +52,10 @@ t.test('counts payload and metadata in the size of an event', (t) => {
 t.test('finds the first sequence that satisfies a condition', (t) => {
   for (let first = 1; first < 5; first++)
     for (let last = first - 1; last < 10; last++)
-      for (let border = first; border <= last + 1; border++)
+      for (let boundary = first; boundary <= last + 1; boundary++)
         t.equal(
-          findSequence(first, last, (sequence) => sequence >= border),
-          border,
+          findSequence(first, last, (sequence) => sequence >= boundary),
+          boundary,
         )
   t.end()
 })

@@ -41,8 +41,8 @@ t.test('an entry contains all versions but no node addresses', (t) => {
 t.test('decodes an encoded entry', (t) => {
   const entry = formatVersions([FULL, makeService('greeter', [], 'v1')])
   t.equal(readVersions(JSON.parse(entry), 'entry'), entry)
-  const more = [{ version: 'v', metadata: {}, endpoints: [{ name: 'A.B', x: 1 }], nodes: [1] }]
-  t.notMatch(readVersions(more, 'entry'), /nodes|"x"/, 'unknown fields are dropped')
+  const malformed = [{ version: 'v', metadata: {}, endpoints: [{ name: 'A.B', x: 1 }], nodes: [1] }]
+  t.notMatch(readVersions(malformed, 'entry'), /nodes|"x"/, 'unknown fields are dropped')
   t.end()
 })
 

@@ -22,7 +22,7 @@ function open(t: Teardown) {
     findNode: (peer) => NODES[peer],
     nowMs: () => now,
   })
-  const pass = (ms: number): void => {
+  const advance = (ms: number): void => {
     now += ms
     registry.sweep()
   }
@@ -45,7 +45,7 @@ function open(t: Teardown) {
     registry,
     addRoute,
     learnServer: addServer,
-    pass,
+    advance,
     takeEvents: () => events.splice(0),
   }
 }
@@ -111,7 +111,7 @@ t.test('reports nothing about a local service', (t) => {
 })
 
 t.test('retains services of a disconnected peer without nodes for a day', (t) => {
-  const { registry, addRoute, pass, takeEvents, table } = open(t)
+  const { registry, addRoute, advance, takeEvents, table } = open(t)
   addRoute('b', 'v1')
   addRoute('c', 'v1')
   takeEvents()
@@ -121,9 +121,9 @@ t.test('retains services of a disconnected peer without nodes for a day', (t) =>
   t.strictSame(takeEvents(), ['update s v1'])
   t.match(registry.getService('s'), [{ name: 's', version: 'v1', nodes: [] }])
   t.match(registry.listServices(), [{ name: 's', nodes: [] }])
-  pass(DAY_MS - 1000)
+  advance(DAY_MS - 1000)
   t.equal(registry.getService('s').length, 1)
-  pass(2000)
+  advance(2000)
   t.strictSame(takeEvents(), ['delete s v1'])
   t.strictSame(registry.getService('s'), [])
   t.strictSame(registry.listServices(), [])
@@ -160,20 +160,20 @@ t.test(
 )
 
 t.test('removes a lost service 95 s after its server returns', (t) => {
-  const { registry, addRoute, learnServer: addServer, pass, table } = open(t)
+  const { registry, addRoute, learnServer: addServer, advance, table } = open(t)
   addRoute('bx', 'v1')
   table.removePeer('b')
   table.setPeer('b', 1)
-  pass(1000)
+  advance(1000)
   addServer('bx')
-  pass(94_000)
+  advance(94_000)
   table.applyRoute('b', '@x', undefined)
-  pass(5000)
+  advance(5000)
   addServer('bx')
-  pass(5000)
-  pass(94_000)
+  advance(5000)
+  advance(94_000)
   t.equal(registry.getService('s').length, 1, 'counted from the last return of the server')
-  pass(2000)
+  advance(2000)
   t.strictSame(registry.getService('s'), [])
   t.end()
 })
@@ -202,10 +202,10 @@ t.test('restores services known before a restart as lost until there is a route'
   const versions = ['v1', 'v2'].map((version) => ({ version, metadata: {}, endpoints: [] }))
   t.strictSame(known, { name: 's', versions, owners: ['x'], ageMs: 0 })
   before.table.removePeer('b')
-  before.pass(5000)
+  before.advance(5000)
   t.strictSame(before.registry.listKnown(), [{ ...known!, ageMs: 5000 }])
 
-  const { registry, addRoute, takeEvents, table, pass } = open(t)
+  const { registry, addRoute, takeEvents, table, advance } = open(t)
   table.setLocal('mine', null)
   registry.restore([
     { ...known!, ageMs: DAY_MS - 1000 },
@@ -215,7 +215,7 @@ t.test('restores services known before a restart as lost until there is a route'
   ])
   t.strictSame(takeEvents().length, 4, 'without local and platform services')
   t.strictSame(registry.getService('s').map(toText), ['s v1', 's v2'])
-  pass(1000)
+  advance(1000)
   t.strictSame(
     takeEvents(),
     ['delete s v1', 'delete s v2'],

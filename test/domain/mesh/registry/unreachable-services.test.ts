@@ -3,7 +3,7 @@ import { MAX_ADVERTISED_BYTES, MAX_DESTINATIONS } from '../../../../domain/mesh/
 import { createUnreachableServices } from '../../../../domain/mesh/registry/unreachable-services.ts'
 import { makeService } from '../../../fixtures/services.ts'
 
-const toLost = (name: string, bytes: number) => ({
+const makeUnreachable = (name: string, bytes: number) => ({
   name,
   services: [makeService(name, [])],
   owners: ['b'],
@@ -13,17 +13,20 @@ const toLost = (name: string, bytes: number) => ({
 
 // Retention is tested with the registry (route-registry.test.ts).
 t.test('limits lost services and evicts the oldest', async (t) => {
-  const lost = createUnreachableServices({ isReachable: () => false, nowMs: () => 0 })
-  for (let i = 0; i < MAX_DESTINATIONS; i++) lost.add(toLost(`s${i}`, 1))
-  t.equal(lost.list().length, MAX_DESTINATIONS)
-  t.strictSame(lost.add(toLost('more', 1)), ['s0'])
-  t.strictSame(lost.add(toLost('s1', 1)), [], 'an existing service is replaced')
-  const forgotten = lost.add(toLost('big', MAX_ADVERTISED_BYTES - 2))
-  t.equal(forgotten.length, MAX_DESTINATIONS - 2)
+  const unreachable = createUnreachableServices({ isReachable: () => false, nowMs: () => 0 })
+  for (let i = 0; i < MAX_DESTINATIONS; i++) unreachable.add(makeUnreachable(`s${i}`, 1))
+  t.equal(unreachable.list().length, MAX_DESTINATIONS)
+  t.strictSame(unreachable.add(makeUnreachable('more', 1)), ['s0'])
+  t.strictSame(unreachable.add(makeUnreachable('s1', 1)), [], 'an existing service is replaced')
+  const evicted = unreachable.add(makeUnreachable('big', MAX_ADVERTISED_BYTES - 2))
+  t.equal(evicted.length, MAX_DESTINATIONS - 2)
   t.strictSame(
-    lost.list().map(({ name }) => name),
+    unreachable.list().map(({ name }) => name),
     ['more', 's1', 'big'],
   )
-  t.strictSame(lost.add(toLost('too-big', MAX_ADVERTISED_BYTES + 1)).at(-1), 'too-big')
-  t.strictSame(lost.list(), [])
+  t.strictSame(
+    unreachable.add(makeUnreachable('too-big', MAX_ADVERTISED_BYTES + 1)).at(-1),
+    'too-big',
+  )
+  t.strictSame(unreachable.list(), [])
 })

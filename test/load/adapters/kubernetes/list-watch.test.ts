@@ -11,7 +11,7 @@ import type { ApiObject } from '../../../fixtures/kubernetes-object.ts'
 import { makeKubernetesService } from '../../../fixtures/kubernetes-objects.ts'
 import { waitUntil } from '../../../fixtures/raw-backend.ts'
 
-interface Followed {
+interface FollowedList {
   readonly api: KubernetesApi
   /** Events received: names of a list, `+` and `-` with changed names, `out: reason` and `in`. */
   readonly events: string[]
@@ -23,7 +23,7 @@ async function follow(
   t: Test,
   options: Partial<ReflectOptions<ApiObject>> = {},
   prepare: (api: KubernetesApi) => void = () => {},
-): Promise<Followed> {
+): Promise<FollowedList> {
   const api = await openKubernetesApi(t)
   api.enterCluster()
   for (const name of ['a', 'b', 'c']) api.write('services', makeKubernetesService(name))

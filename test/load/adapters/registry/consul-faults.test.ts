@@ -70,10 +70,10 @@ t.test('names the missing permission on an ACL denial', async (t) => {
   await untilNodes(registry, GREETER.name, ['127.0.0.1:9001'])
 
   const { token: _, ...anonymous } = agent
-  const stranger = openConsulRegistry(t, { ...anonymous, token: undefined })
+  const withoutToken = openConsulRegistry(t, { ...anonymous, token: undefined })
   const rejected = /Permission denied.*the token needs service:write "go.mx.api.greeter"/
-  await t.rejects(async () => stranger.register?.(GREETER, { ttlSeconds: 90 }), rejected)
-  await t.rejects(async () => stranger.deregister?.(GREETER), rejected)
+  await t.rejects(async () => withoutToken.register?.(GREETER, { ttlSeconds: 90 }), rejected)
+  await t.rejects(async () => withoutToken.deregister?.(GREETER), rejected)
 
   const secret = 'c0ffee00-0000-4000-8000-000000000001'
   const unknown = openConsulRegistry(t, agent, { token: secret })
@@ -106,8 +106,8 @@ t.test("verifies the agent's certificate with TLS", async (t) => {
   const registry = openConsulRegistry(t, agent, { secure: true, caFile })
   await registry.register?.(GREETER, { ttlSeconds: 90 })
   await untilNodes(registry, GREETER.name, ['127.0.0.1:9001'])
-  const trusting = openConsulRegistry(t, agent, { secure: true })
-  await t.rejects(async () => trusting.getService('a'), /is unreachable: .*self-signed/)
+  const secure = openConsulRegistry(t, agent, { secure: true })
+  await t.rejects(async () => secure.getService('a'), /is unreachable: .*self-signed/)
   t.throws(
     () => createConsulRegistry({ secure: true, caFile: `${folder.path}/none` }),
     /cannot read the ca file for Consul: ENOENT/,

@@ -51,11 +51,13 @@ function testContract(agent: ConsulAgent): void {
     let pending: readonly Service[] = []
     const replaceServices: RegistrySubject['replaceServices'] = async (services) => {
       for (const service of services) await registry.register?.(service, { ttlSeconds: 90 })
-      for (const old of pending) {
-        const expected = services.filter((s) => s.name === old.name && s.version === old.version)
+      for (const watcher of pending) {
+        const expected = services.filter(
+          (s) => s.name === watcher.name && s.version === watcher.version,
+        )
         const ids = new Set(expected.flatMap(({ nodes }) => nodes.map(({ id }) => id)))
-        const nodes = old.nodes.filter(({ id }) => !ids.has(id))
-        await registry.deregister?.({ ...old, nodes })
+        const nodes = watcher.nodes.filter(({ id }) => !ids.has(id))
+        await registry.deregister?.({ ...watcher, nodes })
       }
       pending = services
       await waitUntil(async () => {
@@ -163,10 +165,10 @@ function testEntries(agent: ConsulAgent): void {
     await untilNodes(registry, GREETER.name, ['127.0.0.1:9001'])
     const [after] = await readHealthRows(agent, GREETER.name)
     t.equal(after?.Service.ModifyIndex, before?.Service.ModifyIndex, 'the same registration')
-    const reweighted = makeService(GREETER.name, [makeNode('127.0.0.1:9001', { weight: '2' })])
-    await registry.register?.(reweighted, { ttlSeconds: 90 })
+    const withWeight = makeService(GREETER.name, [makeNode('127.0.0.1:9001', { weight: '2' })])
+    await registry.register?.(withWeight, { ttlSeconds: 90 })
     await waitUntil(async () =>
-      isDeepStrictEqual(await registry.getService(GREETER.name), [reweighted]),
+      isDeepStrictEqual(await registry.getService(GREETER.name), [withWeight]),
     )
     await registry.deregister?.(GREETER)
   })

@@ -62,10 +62,10 @@ testRegistry(t, async () => {
       }
       api.disconnect()
       await waitUntil(() => rejected.size === 2)
-      const shown = replaceServices(api, registry, services)
+      const listed = replaceServices(api, registry, services)
       api.compact()
       api.intercept = () => false
-      await shown
+      await listed
     },
   }
 })

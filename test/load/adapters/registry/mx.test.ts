@@ -77,12 +77,12 @@ async function openRelay(t: Test) {
     })
   }
   const server = createServer((socket) => {
-    const far = target === undefined ? undefined : connect(target, '127.0.0.1')
-    addSocket(socket, () => far)
-    if (far === undefined) socket.destroy()
+    const upstream = target === undefined ? undefined : connect(target, '127.0.0.1')
+    addSocket(socket, () => upstream)
+    if (upstream === undefined) socket.destroy()
     else {
-      addSocket(far, () => socket)
-      socket.pipe(far).pipe(socket)
+      addSocket(upstream, () => socket)
+      socket.pipe(upstream).pipe(socket)
     }
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -91,14 +91,14 @@ async function openRelay(t: Test) {
     for (const socket of sockets) socket.destroy()
   }
   /** Stalls the open connections without closing them. */
-  const fallSilent = (): void => {
+  const stall = (): void => {
     for (const socket of sockets) socket.unpipe()
   }
   t.teardown(() => {
     server.close()
     relayTo(undefined)
   })
-  return { port: (server.address() as AddressInfo).port, relayTo, fallSilent }
+  return { port: (server.address() as AddressInfo).port, relayTo, fallSilent: stall }
 }
 
 testRegistry(t, async () => {
@@ -158,12 +158,12 @@ t.test('reports an outage and the changes during it', async (t) => {
   await fill(first.registry, [GREETER, USERS])
   const registry = open(t, first.port)
   const reported = watch(registry)
-  const ofUsers = watch(registry, 'users')
+  const usersWatcher = watch(registry, 'users')
   t.equal((await list(registry)).length, 2)
   await first.stop()
   await waitUntil(() => reported.includes('out'))
-  const late = watch(registry)
-  await waitUntil(() => late.includes('out'))
+  const lateWatcher = watch(registry)
+  await waitUntil(() => lateWatcher.includes('out'))
   await t.rejects(Promise.resolve(registry.getService('greeter')), {
     message: /^the registry mx:\/\/127\.0\.0\.1:\d+ is unreachable: .*ECONNREFUSED/,
   })
@@ -174,8 +174,8 @@ t.test('reports an outage and the changes during it', async (t) => {
   ])
   await waitUntil(() => reported.includes('back'))
   t.same(reported, ['out', 'create billing 1', 'update greeter 2', 'delete users 0', 'back'])
-  t.same(ofUsers, ['out', 'delete users 0', 'back'])
-  t.same(late, reported, 'watchers added during the outage are notified, too')
+  t.same(usersWatcher, ['out', 'delete users 0', 'back'])
+  t.same(lateWatcher, reported, 'watchers added during the outage are notified, too')
   await fill(second.registry, [GREETER])
   await waitUntil(() => reported.length === 7)
   t.same(reported.slice(5), ['update greeter 1', 'delete billing 0'], 'later changes are reported')

@@ -20,26 +20,26 @@ import type { ApiObject } from '../../../fixtures/kubernetes-object.ts'
 import { makeSlice } from '../../../fixtures/kubernetes-objects.ts'
 import { waitUntil } from '../../../fixtures/raw-backend.ts'
 
-/** Environments of the instances so far by pod name. */
-const events = new Map<string, PodInstance>()
+/** Instances by pod name. */
+const instances = new Map<string, PodInstance>()
 const pending: PodInstance[] = []
-const IMAGES: Readonly<Record<string, (copy: PodInstance) => void>> = {
-  serves(copy) {
-    events.set(copy.pod, copy)
-    for (const line of ['one', 'two', 'three']) copy.write(line)
-    setImmediate(copy.listen)
+const IMAGES: Readonly<Record<string, (instance: PodInstance) => void>> = {
+  serves(instance) {
+    instances.set(instance.pod, instance)
+    for (const line of ['one', 'two', 'three']) instance.write(line)
+    setImmediate(instance.listen)
   },
   fails({ write, exit }) {
     write('boom')
     setImmediate(() => exit(3))
   },
-  eats({ exit }) {
+  'exceeds-memory'({ exit }) {
     setImmediate(() => exit(137, 'OOMKilled'))
   },
-  holds(copy) {
-    pending.push(copy)
-    copy.onTerm = () => {}
-    setImmediate(copy.listen)
+  'ignores-sigterm'(instance) {
+    pending.push(instance)
+    instance.onTerm = () => {}
+    setImmediate(instance.listen)
   },
 }
 interface ServicePort {
@@ -93,13 +93,13 @@ t.test('passes the environment, with secrets in a Secret only', async (t) => {
   await runtime.apply(toWorkload('serves', { env }))
   const state = await whenState(runtime, ({ status }) => status === 'running')
   const [pod] = listNames(list('pods', runtime.space))
-  const copy = { ...env, MX_SERVICE_ADDRESS: ':8080', MX_INSTANCE: pod }
-  t.strictSame(events.get(pod!)?.env, copy)
-  const shown = JSON.stringify([
+  const expectedEnv = { ...env, MX_SERVICE_ADDRESS: ':8080', MX_INSTANCE: pod }
+  t.strictSame(instances.get(pod!)?.env, expectedEnv)
+  const publicObjects = JSON.stringify([
     ...list('deployments', runtime.space),
     ...list('pods', runtime.space),
   ])
-  t.notMatch(shown, /s3cret|PATH/)
+  t.notMatch(publicObjects, /s3cret|PATH/)
   t.equal(state.ready, 1)
 })
 
@@ -156,8 +156,10 @@ t.test('replaces instances one by one when credentials change', async (t) => {
   runtime.watch((state) => states.push(state))
   await runtime.apply(toWorkload('serves', { env: { MX_AUTH_SECRET: 'b' } }))
   await waitUntil(() => {
-    const [pod, ...more] = list('pods', runtime.space)
-    return more.length === 0 && events.get(pod!.metadata.name)?.env['MX_AUTH_SECRET'] === 'b'
+    const [pod, ...otherPods] = list('pods', runtime.space)
+    return (
+      otherPods.length === 0 && instances.get(pod!.metadata.name)?.env['MX_AUTH_SECRET'] === 'b'
+    )
   })
   t.ok(states.every(({ status, ready }) => status === 'running' && ready > 0))
 })
@@ -186,14 +188,14 @@ t.test('maps a namespace to an existing Kubernetes namespace', async (t) => {
 
 t.test('reports an unavailable image immediately with the reason', async (t) => {
   const runtime = open(t)
-  await runtime.apply(toWorkload('nobody/knows:1'))
+  await runtime.apply(toWorkload('example/missing:1'))
   const { error } = await whenState(runtime, ({ status }) => status === 'error')
-  t.equal(error, 'ErrImagePull: failed to pull image "nobody/knows:1": not found')
+  t.equal(error, 'ErrImagePull: failed to pull image "example/missing:1": not found')
 })
 
 t.test('reports an instance killed beyond its memory limit', async (t) => {
   const runtime = open(t)
-  await runtime.apply(toWorkload('eats', { resources: { memoryBytes: 2 ** 26 } }))
+  await runtime.apply(toWorkload('exceeds-memory', { resources: { memoryBytes: 2 ** 26 } }))
   const { error } = await whenState(runtime, ({ status }) => status === 'error')
   t.equal(error, 'CrashLoopBackOff: OOMKilled, exit code 137')
 })
@@ -241,9 +243,9 @@ t.test('restarts a failed revision that is applied again', async (t) => {
 
 t.test('waits for the instances on removal and leaves nothing', async (t) => {
   const runtime = open(t)
-  await runtime.apply(toWorkload('holds'))
+  await runtime.apply(toWorkload('ignores-sigterm'))
   await whenState(runtime, ({ status }) => status === 'running')
-  await runtime.apply(toWorkload('holds', { revision: '2' }))
+  await runtime.apply(toWorkload('ignores-sigterm', { revision: '2' }))
   await whenState(runtime, ({ revision }) => revision === '2')
   const statuses: string[] = []
   runtime.watch(({ status }) => statuses.push(status))
@@ -253,7 +255,7 @@ t.test('waits for the instances on removal and leaves nothing', async (t) => {
   })
   await waitUntil(() => statuses.includes('stopping'))
   t.notOk(isDone, 'an instance still runs')
-  for (const copy of pending) copy.exit(0)
+  for (const instance of pending) instance.exit(0)
   await removal
   t.equal(statuses.at(-1), 'stopped')
   for (const collection of ['deployments', 'pods', 'services', 'secrets'] as const)
@@ -369,11 +371,11 @@ t.test('needs exactly the permissions of the documented role', async (t) => {
   const granted = (role.rules as Rule[]).flatMap(({ apiGroups: [group], resources, verbs }) =>
     resources.flatMap((resource) => verbs.map((verb) => `${verb} ${group}/${resource}`)),
   )
-  const needed = new Set(
+  const required = new Set(
     api.access.map(({ verb, group, resource }) => `${verb} ${group}/${resource}`),
   )
   // A patch that creates an object requires `create`, and its response requires `get`.
-  for (const one of [...needed])
-    if (one.startsWith('patch ')) needed.add(one.replace('patch', 'create'))
-  t.strictSame(granted.toSorted(), [...needed].toSorted())
+  for (const permission of [...required])
+    if (permission.startsWith('patch ')) required.add(permission.replace('patch', 'create'))
+  t.strictSame(granted.toSorted(), [...required].toSorted())
 })

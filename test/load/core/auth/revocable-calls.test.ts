@@ -5,7 +5,7 @@ import { OpenCalls } from '../../../../core/auth/revocable-calls.ts'
 import { createAccount, createRule, MemoryAuthSource } from '../../../fixtures/auth-source.ts'
 
 const resource = { type: 'service', name: 'greeter', endpoint: 'A.Watch' }
-const ANONYMOUS = { id: 'nobody', access: 'DENIED' } as const
+const DENY_ALL = { id: 'deny-all', access: 'DENIED' } as const
 
 function open(t: Test) {
   const source = new MemoryAuthSource()
@@ -39,24 +39,24 @@ function open(t: Test) {
 t.test('an open call ends once when a rule denies it', async (t) => {
   const { add, ended, change } = open(t)
   await add('a')
-  await change(ANONYMOUS)
+  await change(DENY_ALL)
   t.same(ended, ['a 401'])
   await change({})
-  await change(ANONYMOUS)
+  await change(DENY_ALL)
   t.same(ended, ['a 401'])
 })
 
 t.test('settled calls and calls after close are not ended', async (t) => {
   const { calls, add, ended, change } = open(t)
-  const tooMany = await add('a')
+  const settle = await add('a')
   await add('b')
-  tooMany()
-  await change(ANONYMOUS)
+  settle()
+  await change(DENY_ALL)
   t.same(ended, ['b 401'])
   await change({})
   await add('c')
   calls.close()
-  await change(ANONYMOUS)
+  await change(DENY_ALL)
   t.same(ended, ['b 401'])
 })
 

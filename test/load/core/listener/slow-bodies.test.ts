@@ -24,18 +24,18 @@ for (const [name, create] of [
       const body = await x.readBody()
       x.reply(200, String(body.length))
     })
-    const known = new RawClient(port)
+    const withLength = new RawClient(port)
     const chunked = new RawClient(port)
     const length = PIECE.length * PIECES
-    known.send(`POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: ${length}\r\n\r\n`)
+    withLength.send(`POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: ${length}\r\n\r\n`)
     chunked.send('POST / HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\n')
     for (let i = 0; i < PIECES; i++) {
-      known.send(PIECE)
+      withLength.send(PIECE)
       chunked.send(`${PIECE.length.toString(16)}\r\n${PIECE}\r\n`)
       await delay(STEP_MS)
     }
     chunked.send('0\r\n\r\n')
-    for (const client of [known, chunked]) {
+    for (const client of [withLength, chunked]) {
       await client.waitUntil(({ text }) => text.endsWith(`\r\n\r\n${length}`))
       t.strictSame(statusCodes(client.text), [200])
     }

@@ -27,8 +27,8 @@ t.test(
   async (t) => {
     const file = join(makeTempFolder(t, 'keys'), 'lines')
     const { log, messages } = createTestEnv()
-    const seen: string[] = []
-    const onChange = (text: string): void => void seen.push(text)
+    const values: string[] = []
+    const onChange = (text: string): void => void values.push(text)
     t.throws(() => watchParsedFile(file, { parse, onChange, log }), { code: 'ENOENT' })
     writeFileSync(file, 'wrong')
     t.throws(() => watchParsedFile(file, { parse, onChange, log }), { message: 'wrong' })
@@ -46,7 +46,7 @@ t.test(
     await waitUntil(() => messages.length === 3)
     writeFileSync(file, 'the last')
     await waitUntil(() => messages.length === 4)
-    t.same(seen, ['second', 'the last'])
+    t.same(values, ['second', 'the last'])
     t.same(messages, [
       'info: file reloaded',
       'error: file not reloaded; the previous content stays in use',

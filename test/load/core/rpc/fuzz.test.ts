@@ -25,8 +25,8 @@ import { createPools, makeService } from '../../../fixtures/services.ts'
 const OWNER = { onRetired: () => {}, onUnsent: () => {}, onIdle: () => {}, onClosed: () => {} }
 const FINAL = /^(reply|fail|lost|end|cancel)/
 
-function check(holds: boolean, description: string): void {
-  if (!holds) throw new Error(description)
+function check(condition: boolean, description: string): void {
+  if (!condition) throw new Error(description)
 }
 
 const { messages } = readVectors()
@@ -343,15 +343,15 @@ for (const suffix of ['', ' and a proxy between them'])
             remote.receiver = server
             server.open(remote)
             const calls: RecordedCall[] = []
-            const up: number[] = []
-            const down: number[] = []
-            for (const [description, which, variant] of steps) {
+            const requestNumbers: number[] = []
+            const responseNumbers: number[] = []
+            for (const [description, endpoint, variant] of steps) {
               const size = [0, 1, 60, 1000, 70_000, 140_000, 300_000][variant % 7]!
-              const call = calls[which]
-              const served = tracker.calls[which]
+              const call = calls[endpoint]
+              const served = tracker.calls[endpoint]
               if (description <= 1) {
-                up.push(0)
-                down.push(0)
+                requestNumbers.push(0)
+                responseNumbers.push(0)
                 calls.push(
                   new RecordedCall({
                     stream: variant % 3 > 0,
@@ -367,16 +367,18 @@ for (const suffix of ['', ' and a proxy between them'])
                 !call.halfClosed &&
                 call.carrier !== undefined
               ) {
-                if (call.sendData(`${up[which]} ${'.'.repeat(size)}`)) up[which]!++
+                if (call.sendData(`${requestNumbers[endpoint]} ${'.'.repeat(size)}`))
+                  requestNumbers[endpoint]!++
               } else if (description === 3 && served?.stream && !served.isSettled) {
-                if (served.sendData(`${down[which]} ${'.'.repeat(size)}`)) down[which]!++
+                if (served.sendData(`${responseNumbers[endpoint]} ${'.'.repeat(size)}`))
+                  responseNumbers[endpoint]!++
               } else if (description === 4) call?.consumed(size)
               else if (description === 5) served?.consumed(size)
               else if (description === 6 && variant < 3) call?.cancel()
               else if (description === 6) call?.endData()
               else if (description === 7 && served !== undefined && !served.isSettled) {
                 if (variant < 3) served.fail(new GatewayError('s', 500, 'x'))
-                else if (down[which] === 0) served.reply('', '.'.repeat(size))
+                else if (responseNumbers[endpoint] === 0) served.reply('', '.'.repeat(size))
                 else served.endData()
               } else if (description >= 8) await tick()
             }
@@ -390,7 +392,7 @@ for (const suffix of ['', ' and a proxy between them'])
                 `out of order: ${numbers}`,
               )
               if (call.events.at(-1) === 'end')
-                check(numbers.length === down[i], 'bodies were lost')
+                check(numbers.length === responseNumbers[i], 'bodies were lost')
               delivered += numbers.length
               if (FINAL.test(call.events.at(-1) ?? '')) finished++
             }
@@ -400,7 +402,8 @@ for (const suffix of ['', ' and a proxy between them'])
                 numbers.every((n, at) => n === at),
                 `out of order: ${numbers}`,
               )
-              if (events.includes('end')) check(numbers.length === up[i], 'bodies were lost')
+              if (events.includes('end'))
+                check(numbers.length === requestNumbers[i], 'bodies were lost')
               delivered += numbers.length
             }
             const running = tracker.calls.filter(({ isSettled }) => !isSettled).length

@@ -21,16 +21,16 @@ import {
 
 /** A gateway in front of one node per given options. */
 async function open(t: Test, nodes: readonly MxServiceOptions[], options: RpcGatewayOptions = {}) {
-  const seen = createGreeterLog()
+  const calls = createGreeterLog()
   const services = await Promise.all(
-    nodes.map((node) => openMxService(t, createGreeter(seen), node)),
+    nodes.map((node) => openMxService(t, createGreeter(calls), node)),
   )
   const gateway = await openRpcGateway(
     t,
     services.map(({ entry }) => entry),
     options,
   )
-  return { gateway, services, seen, url: `${gateway.origin}/greeter` }
+  return { gateway, services, calls, url: `${gateway.origin}/greeter` }
 }
 
 async function send(
@@ -66,7 +66,7 @@ for (const protocol of FORMS) {
   t.test(
     `${protocol}: a call past its deadline fails with 408 and is cancelled at the service`,
     async (t) => {
-      const { url, services, seen, gateway } = await open(t, [{ protocol }])
+      const { url, services, calls, gateway } = await open(t, [{ protocol }])
       const rows: Record<string, string>[] = [
         { timeout: '0.2' },
         { 'grpc-timeout': '200m' },
@@ -78,7 +78,7 @@ for (const protocol of FORMS) {
         t.ok(performance.now() - startMs >= 190, 'not before the deadline')
         t.equal(status, 408)
         t.match(json, { Id: 'go.mx.api.greeter', Code: 408, Status: 'Request Timeout' })
-        await waitUntil(() => seen.aborted.length === i + 1)
+        await waitUntil(() => calls.aborted.length === i + 1)
         const { timeoutMs } = services[0]!.calls[i]!
         t.ok(
           timeoutMs > 0 && timeoutMs <= 200,
@@ -103,10 +103,10 @@ for (const protocol of FORMS) {
     `${protocol}: reply_timeout is not sent to a service with unknown endpoints`,
     async (t) => {
       const flags = ['--reply_timeout=200ms']
-      const { url, services, seen } = await open(t, [{ protocol, declares: false }], { flags })
+      const { url, services, calls } = await open(t, [{ protocol, declares: false }], { flags })
       t.equal((await send(`${url}/wait`)).status, 408)
       t.equal(services[0]?.calls[0]?.timeoutMs, 0)
-      await waitUntil(() => seen.aborted.length === 1)
+      await waitUntil(() => calls.aborted.length === 1)
       t.equal((await send(`${url}/wait`, { headers: { timeout: '0.1' } })).status, 408)
       t.ok(services[0]!.calls[1]!.timeoutMs > 0, 'the deadline of the client is sent')
     },
@@ -168,8 +168,8 @@ for (const protocol of FORMS) {
     const headers = ['Retry-After', '7', 'x-name', 'J\u00f6rg', 'www-authenticate', 'A']
     // Headers that services cannot set.
     const others = ['connection', 'close', 'content-length', '5', 'content-encoding', 'gzip']
-    const more = ['content-type', 'text/html', 'mx-account', '{}', 'date', 'never']
-    const fields = [...headers, 'www-authenticate', 'B', ...others, ...more]
+    const reservedHeaders = ['content-type', 'text/html', 'mx-account', '{}', 'date', 'never']
+    const fields = [...headers, 'www-authenticate', 'B', ...others, ...reservedHeaders]
     const { url } = await open(t, [
       {
         protocol,
@@ -330,7 +330,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
     t.test(
       `${name}, ${protocol}: a client disconnect aborts the signal of the handler`,
       async (t) => {
-        const { gateway, seen, services } = await open(t, [{ protocol }, { protocol }], {
+        const { gateway, calls, services } = await open(t, [{ protocol }, { protocol }], {
           listener,
         })
         for (const method of ['GET', 'POST']) {
@@ -347,8 +347,8 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
           await waitUntil(() => totalCalls(services) === before + 1)
           request.destroy()
         }
-        await waitUntil(() => seen.aborted.length === 2)
-        t.same(seen.aborted, ['AbortError', 'AbortError'])
+        await waitUntil(() => calls.aborted.length === 2)
+        t.same(calls.aborted, ['AbortError', 'AbortError'])
         await gateway.gateway.idle()
         t.equal(totalCalls(services), 2, 'no retry after a disconnect')
         t.same(await activeNodes(gateway), [0, 0])
@@ -380,11 +380,11 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
 
 t.test('mx: a connection lost during a call results in 502 without a retry', async (t) => {
   let nodes: readonly MxService[] = []
-  const cut = (i: number) => (): boolean => {
+  const disconnect = (i: number) => (): boolean => {
     nodes[i]!.cut()
     return true
   }
-  const { url, services, gateway } = await open(t, [{ intercept: cut(0) }, {}])
+  const { url, services, gateway } = await open(t, [{ intercept: disconnect(0) }, {}])
   nodes = services
   for (const method of ['GET', 'HEAD', 'POST']) {
     const replies = [
@@ -455,8 +455,8 @@ t.test('a registered service without a usable node returns 503', async (t) => {
 t.test(
   'http: a call beyond the connection limit of a node fails with 503 and Retry-After',
   async (t) => {
-    const seen = createGreeterLog()
-    const service = await openMxService(t, createGreeter(seen), { protocol: 'http' })
+    const calls = createGreeterLog()
+    const service = await openMxService(t, createGreeter(calls), { protocol: 'http' })
     const timeouts = { connectMs: 1000, replyMs: 1000, idleMs: 1000 }
     const gateway = await openRpcGateway(t, [service.entry], {
       upstream: {
@@ -464,14 +464,14 @@ t.test(
           new Pool({ ...address, timeouts, keepAliveMs: 1000, maxConnections: 1, maxWaiting: 0 }),
       },
     })
-    const leaving = new AbortController()
-    const first = fetch(`${gateway.origin}/greeter/wait`, { signal: leaving.signal })
+    const controller = new AbortController()
+    const first = fetch(`${gateway.origin}/greeter/wait`, { signal: controller.signal })
     await waitUntil(() => service.calls.length === 1)
     const { status, headers, json } = await send(`${gateway.origin}/greeter/nothing`)
     t.equal(status, 503)
     t.equal(headers.get('retry-after'), '1')
     t.match(json, { Code: 503 })
-    leaving.abort()
+    controller.abort()
     await t.rejects(first)
     t.same(gateway.ejected, [], 'a busy node is not ejected')
   },

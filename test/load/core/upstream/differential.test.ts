@@ -10,8 +10,8 @@ import { Collector } from '../../../fixtures/collector.ts'
 import { toRuns } from '../../../fixtures/property-runs.ts'
 import { REPLIES, type ReplyCase } from '../../../fixtures/replies.ts'
 
-/** Result of parsing a response. `refused` has the body that was relayed before. */
-interface Verdict {
+/** Result of parsing a response. A rejected response has the body that was relayed before the error. */
+interface ParseResult {
   readonly isRejected: boolean
   readonly status: number
   readonly headers: readonly string[]
@@ -22,7 +22,7 @@ interface Verdict {
 type Split = (raw: string) => readonly string[]
 
 const inOnePiece: Split = (raw) => [raw]
-/** Long responses are split near their ends only, where parsers decide. */
+/** Splits long responses near their ends only, where the framing is parsed. */
 const byteByByte: Split = (raw) =>
   raw.length < 1000 ? [...raw] : [...raw.slice(0, 100), raw.slice(100, -300), ...raw.slice(-300)]
 
@@ -37,14 +37,14 @@ const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => 
   sockets.add(socket)
   socket.on('close', () => sockets.delete(socket))
   socket.on('error', () => {})
-  let seen = ''
+  let received = ''
   let requests = 0
   socket.on('data', async (bytes) => {
-    seen += bytes.toString('latin1')
-    if (seen.split('\r\n\r\n').length - 1 === requests) return
+    received += bytes.toString('latin1')
+    if (received.split('\r\n\r\n').length - 1 === requests) return
     requests++
     // A reused connection gets a valid response.
-    if (requests > 1 || seen.startsWith('GET /again')) {
+    if (requests > 1 || received.startsWith('GET /again')) {
       socket.write('HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nagain')
       return
     }
@@ -106,7 +106,7 @@ async function exchange(
   }
 }
 
-function inTime(promise: Promise<Verdict>): Promise<Verdict | 'undecided'> {
+function withTimeLimit(promise: Promise<ParseResult>): Promise<ParseResult | 'undecided'> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<'undecided'>((resolve) => {
     timer = setTimeout(() => resolve('undecided'), UNDECIDED_MS)
@@ -114,13 +114,13 @@ function inTime(promise: Promise<Verdict>): Promise<Verdict | 'undecided'> {
   return Promise.race([promise, late]).finally(() => clearTimeout(timer))
 }
 
-const rejection: Verdict = { isRejected: true, status: 0, headers: [], body: '' }
+const rejection: ParseResult = { isRejected: true, status: 0, headers: [], body: '' }
 
-async function sendWithNode(reply: ReplyCase): Promise<Verdict | 'undecided'> {
+async function sendWithNode(reply: ReplyCase): Promise<ParseResult | 'undecided'> {
   script = { reply, split: inOnePiece }
   const agent = new Agent({ keepAlive: true })
   const request = requestNode({ host: '127.0.0.1', port, method: reply.method, agent })
-  const verdict = new Promise<Verdict>((resolve) => {
+  const pending = new Promise<ParseResult>((resolve) => {
     request.on('error', () => resolve(rejection))
     request.on('close', () => setImmediate(() => resolve(rejection)))
     request.on('response', (message: IncomingMessage) => {
@@ -138,7 +138,7 @@ async function sendWithNode(reply: ReplyCase): Promise<Verdict | 'undecided'> {
     })
   })
   request.end()
-  const result = await inTime(verdict)
+  const result = await withTimeLimit(pending)
   request.destroy()
   agent.destroy()
   return result
@@ -157,10 +157,10 @@ function toEndToEnd({ rawHeaders, headers }: IncomingMessage): string[] {
   })
 }
 
-async function sendWithUndici(reply: ReplyCase): Promise<Verdict | 'undecided'> {
+async function sendWithUndici(reply: ReplyCase): Promise<ParseResult | 'undecided'> {
   script = { reply, split: inOnePiece }
   const client = new Client(`http://127.0.0.1:${port}`)
-  const verdict = client
+  const pending = client
     .request({ path: '/', method: reply.method as 'GET' })
     .then(async ({ statusCode, body }) => ({
       isRejected: false,
@@ -169,16 +169,16 @@ async function sendWithUndici(reply: ReplyCase): Promise<Verdict | 'undecided'> 
       body: Buffer.from(await body.arrayBuffer()).toString('latin1'),
     }))
     .catch(() => rejection)
-  const result = await inTime(verdict)
+  const result = await withTimeLimit(pending)
   await client.destroy()
   return result
 }
 
 /** Whether another client agrees with the corpus. */
-function agrees(reply: ReplyCase, verdict: Verdict | 'undecided'): boolean {
-  if (verdict === 'undecided') return false
-  if (reply.outcome !== 'complete') return verdict.isRejected
-  return !verdict.isRejected && verdict.status === reply.status && verdict.body === reply.body
+function agrees(reply: ReplyCase, result: ParseResult | 'undecided'): boolean {
+  if (result === 'undecided') return false
+  if (reply.outcome !== 'complete') return result.isRejected
+  return !result.isRejected && result.status === reply.status && result.body === reply.body
 }
 
 for (const [title, split] of [
@@ -212,12 +212,12 @@ t.test(
     for (const reply of REPLIES) {
       const node = await sendWithNode(reply)
       const undici = await sendWithUndici(reply)
-      for (const [name, verdict] of [
+      for (const [name, result] of [
         ['node', node],
         ['undici', undici],
       ] as const) {
         const differs = reply.differs?.clients.includes(name) ?? false
-        t.equal(agrees(reply, verdict), !differs, `${reply.name}: ${name}`, { verdict })
+        t.equal(agrees(reply, result), !differs, `${reply.name}: ${name}`, { result })
       }
       if (reply.outcome !== 'complete' || node === 'undecided' || node.isRejected) continue
       const { call } = await exchange(reply, inOnePiece)

@@ -107,10 +107,10 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       const backend = await openRawBackend(t, answering(...replies))
       const { port } = await openGateway(t, { app: [backend.port] }, { listener })
       const client = new RawClient(port)
-      const requestRaw = async (method: string, end: RegExp) => {
+      const requestRaw = async (method: string, pattern: RegExp) => {
         const from = client.text.length
         client.send(`${method} /app HTTP/1.1\r\nHost: a.test\r\n\r\n`)
-        await client.waitUntil(() => end.test(client.text.slice(from)))
+        await client.waitUntil(() => pattern.test(client.text.slice(from)))
         return client.text.slice(from)
       }
       t.match(await requestRaw('GET', /\r\n\r\n/), /^HTTP\/1\.1 204 /)
@@ -297,15 +297,19 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
     )
 
     t.test('plugins and backends cannot inject headers', async (t) => {
-      const faulty =
+      const faultyPlugin =
         (hook: string) => (x: { query: string; headers: never; replyHeaders: never }) => {
-          const [where, field, value] = decodeURIComponent(x.query).split('=')
+          const [position, field, value] = decodeURIComponent(x.query).split('=')
           const list = (hook === 'onRequest' ? x.headers : x.replyHeaders) as {
             set: (name: string, value: string) => void
           }
-          if (where === hook) list.set(field!, value!)
+          if (position === hook) list.set(field!, value!)
         }
-      const plugin = { name: 'injects', onRequest: faulty('onRequest'), onReply: faulty('onReply') }
+      const plugin = {
+        name: 'injects',
+        onRequest: faultyPlugin('onRequest'),
+        onReply: faultyPlugin('onReply'),
+      }
       const backend = await openRawBackend(t, answering(OK))
       const { origin } = await openGateway(
         t,
@@ -354,9 +358,9 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
         code: new GatewayError('a', 42, 'b'),
       }
       const at = (hook: string) => (x: { query: string }) => {
-        const [where, description] = x.query.split('=')
-        if (where === hook) throw thrown[description!]
-        if (where === `async-${hook}`)
+        const [position, description] = x.query.split('=')
+        if (position === hook) throw thrown[description!]
+        if (position === `async-${hook}`)
           return Promise.resolve().then(() => {
             throw thrown[description!]
           })
@@ -646,11 +650,11 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
                 socket.pause()
                 setImmediate(() => socket.resume())
               }
-              const over =
+              const finished =
                 framing === 'length'
                   ? bodyBytes === body.length
                   : rest.toString('latin1', rest.length - 7) === '\r\n0\r\n\r\n'
-              if (over) {
+              if (finished) {
                 socket.write('HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok')
                 resolve()
               }

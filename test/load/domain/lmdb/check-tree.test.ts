@@ -14,7 +14,7 @@ function toKey(i: number): Buffer {
 }
 
 /** Pseudo-random numbers with a fixed seed. */
-function createChance(seed: number): (below: number) => number {
+function createRandom(seed: number): (below: number) => number {
   let state = seed
   return (below) => {
     state = (state * 1103515245 + 12345) % 2 ** 31
@@ -37,11 +37,11 @@ t.test('a truncated file is either rejected or completely readable', async (t) =
   const pages = readFileSync(file).length / PAGE
   t.ok(checkFile(file))
   let rejected = 0
-  for (let remaining = 2; remaining < pages; remaining += 7) {
-    const copy = join(folder, String(remaining), 'data.mdb')
-    await openEnvironment(join(folder, String(remaining)), OPTIONS).close()
+  for (let pageCount = 2; pageCount < pages; pageCount += 7) {
+    const copy = join(folder, String(pageCount), 'data.mdb')
+    await openEnvironment(join(folder, String(pageCount)), OPTIONS).close()
     copyFileSync(file, copy)
-    truncateSync(copy, remaining * PAGE - 1000 * (remaining % 2))
+    truncateSync(copy, pageCount * PAGE - 1000 * (pageCount % 2))
     try {
       checkFile(copy)
     } catch (error) {
@@ -49,7 +49,7 @@ t.test('a truncated file is either rejected or completely readable', async (t) =
       rejected++
       continue
     }
-    const reopened = openEnvironment(join(folder, String(remaining)), OPTIONS)
+    const reopened = openEnvironment(join(folder, String(pageCount)), OPTIONS)
     t.equal([...reopened.openTable('records').getRange({})].length, 333)
     await reopened.close()
   }
@@ -62,14 +62,14 @@ t.test('a file whose free pages at the end were never written is intact', async 
   t.teardown(close)
   const records = openTable('records')
   const file = join(folder, 'data.mdb')
-  const chance = createChance(7)
+  const random = createRandom(7)
   let short = 0
   for (let round = 0; round < 300; round++) {
     await transact(() => {
-      for (let i = chance(200); i > 0; i--) {
-        const key = toKey(chance(3000))
-        if (chance(2) === 0) void records.remove(key)
-        else void records.put(key, Buffer.alloc(chance(chance(20) === 0 ? 60_000 : 900)))
+      for (let i = random(200); i > 0; i--) {
+        const key = toKey(random(3000))
+        if (random(2) === 0) void records.remove(key)
+        else void records.put(key, Buffer.alloc(random(random(20) === 0 ? 60_000 : 900)))
       }
       if (round % 20 === 19) for (let i = 0; i < 3000; i++) void records.remove(toKey(i))
     })
@@ -88,12 +88,12 @@ t.test('a file whose free pages at the end were never written is intact', async 
 t.test('pages that do not form a tree are rejected', (t) => {
   const empty = Buffer.alloc(PAGE)
   t.notOk(isIntact([0n], () => empty, 10))
-  const circle = Buffer.alloc(PAGE)
-  circle.writeUInt16LE(1, 18)
-  circle.writeUInt16LE(2, 20)
-  circle.writeUInt16LE(100, 24)
+  const cyclicPage = Buffer.alloc(PAGE)
+  cyclicPage.writeUInt16LE(1, 18)
+  cyclicPage.writeUInt16LE(2, 20)
+  cyclicPage.writeUInt16LE(100, 24)
   t.notOk(
-    isIntact([3n], () => circle, 10),
+    isIntact([3n], () => cyclicPage, 10),
     'a page that points to itself',
   )
   t.ok(

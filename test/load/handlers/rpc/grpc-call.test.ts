@@ -50,7 +50,7 @@ interface Received {
   closed: number
 }
 
-function createHandlers(seen: Received) {
+function createHandlers(counts: Received) {
   const { Greeter } = createGreeter()
   return {
     Greeter: {
@@ -88,11 +88,11 @@ function createHandlers(seen: Received) {
         *handle({ name }) {
           try {
             for (;;) {
-              seen.yieldedCount++
+              counts.yieldedCount++
               yield { message: 'x'.repeat(Number(name)) }
             }
           } finally {
-            seen.closed++
+            counts.closed++
           }
         },
       }),
@@ -113,14 +113,14 @@ function createHandlers(seen: Received) {
 async function open(
   t: Test,
   { form = 'mx' as MxForm, declares = true, listener = createNodeListener } = {},
-): Promise<{ gateway: RpcGateway; seen: Received }> {
-  const seen = { yieldedCount: 0, closed: 0 }
-  const service = await openMxService(t, createHandlers(seen), { protocol: form, declares })
+): Promise<{ gateway: RpcGateway; counts: Received }> {
+  const counts = { yieldedCount: 0, closed: 0 }
+  const service = await openMxService(t, createHandlers(counts), { protocol: form, declares })
   const gateway = await openRpcGateway(t, [service.entry], {
     listener,
     listening: { http2: 'cleartext' },
   })
-  return { gateway, seen }
+  return { gateway, counts }
 }
 
 t.test('gRPC: supports all kinds of calls, and errors', async (t) => {
@@ -142,12 +142,12 @@ t.test('gRPC: supports all kinds of calls, and errors', async (t) => {
       const broken = await collect(client.stream('List', 'bad'))
       t.strictSame(broken.messages.length, 3)
       t.strictSame([broken.status.code, broken.status.details], [STATUS.ALREADY_EXISTS, 'no more'])
-      const gathered = new Promise<Greeting | undefined>((resolve) => {
+      const result = new Promise<Greeting | undefined>((resolve) => {
         const call = client.upload('Gather', (_error, reply) => resolve(reply))
         for (const length of [1, 3_000_000, 0]) call.write({ name: 'x'.repeat(length) })
         call.end()
       })
-      t.strictSame(await gathered, { message: '1,3000000,0' })
+      t.strictSame(await result, { message: '1,3000000,0' })
       const talkStream = client.stream('Talk')
       for (const name of ['Ann', 'Bob']) {
         talkStream.write({ name })
@@ -167,37 +167,37 @@ t.test('gRPC: supports all kinds of calls, and errors', async (t) => {
       }
       const unknown = await client.call('None', 'a')
       t.equal(unknown.status.code, STATUS.NOT_FOUND, unknown.status.details)
-      const unfit = await client.call('Hello', 'a')
-      t.equal(unfit.status.code, STATUS.INVALID_ARGUMENT, 'an endpoint without protobuf')
-      t.match(unfit.status.details, /Greeter\.Hello accepts application\/json/)
+      const withoutProtobuf = await client.call('Hello', 'a')
+      t.equal(withoutProtobuf.status.code, STATUS.INVALID_ARGUMENT, 'an endpoint without protobuf')
+      t.match(withoutProtobuf.status.details, /Greeter\.Hello accepts application\/json/)
     })
   }
 })
 
 t.test('gRPC: supports deadlines, cancellation and slow readers', async (t) => {
-  const { gateway, seen } = await open(t)
+  const { gateway, counts } = await open(t)
   const client = new GrpcClient(t, gateway.port, NAME, METHODS)
-  const late = await client.call('Wait', 'a', { options: { deadline: Date.now() + 150 } })
-  t.equal(late.status.code, STATUS.DEADLINE_EXCEEDED)
+  const timedOut = await client.call('Wait', 'a', { options: { deadline: Date.now() + 150 } })
+  t.equal(timedOut.status.code, STATUS.DEADLINE_EXCEEDED)
   const flood = client.stream('Flood', '100000')
   flood.on('error', () => {})
   await once(flood, 'data')
   flood.pause()
   let before = -1
   await waitUntil(() => {
-    const isStalled = seen.yieldedCount === before
-    before = seen.yieldedCount
+    const isStalled = counts.yieldedCount === before
+    before = counts.yieldedCount
     return isStalled
   })
   t.ok(
-    seen.yieldedCount < 200,
-    `at most the flow control windows: ${seen.yieldedCount} messages of 100 kB`,
+    counts.yieldedCount < 200,
+    `at most the flow control windows: ${counts.yieldedCount} messages of 100 kB`,
   )
   flood.resume()
-  const stopped = seen.yieldedCount
-  await waitUntil(() => seen.yieldedCount > stopped + 50)
+  const stopped = counts.yieldedCount
+  await waitUntil(() => counts.yieldedCount > stopped + 50)
   flood.cancel()
-  await waitUntil(() => seen.closed === 1)
+  await waitUntil(() => counts.closed === 1)
   await waitUntil(() => gateway.gateway.inFlight === 0)
 })
 
@@ -264,10 +264,11 @@ for (const [name, listener] of Object.entries(listeners)) {
       )
       t.equal(error?.code, Code.NotFound, description)
       t.match(error?.rawMessage, /^endpoint not found: /, description)
-      const late = await (client as unknown as WithOptions)['wait']!({}, { timeoutMs: 100 }).catch(
-        (error: unknown) => ConnectError.from(error).code,
-      )
-      t.equal(late, Code.DeadlineExceeded, description)
+      const timedOut = await (client as unknown as WithOptions)['wait']!(
+        {},
+        { timeoutMs: 100 },
+      ).catch((error: unknown) => ConnectError.from(error).code)
+      t.equal(timedOut, Code.DeadlineExceeded, description)
       if (!isBinary) continue
       const messages = []
       const streaming = client as unknown as Streaming

@@ -144,10 +144,10 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
 
     t.test(`${name}, ${protocol}: a disconnect of the client cancels the call`, async (t) => {
       const { gateway, log } = await openGreeterGateway(t, { listener }, { protocol })
-      for (const end of ['terminate', 'close'] as const) {
+      for (const method of ['terminate', 'close'] as const) {
         const { socket, messages } = await connect(t, gateway, 'quiet?x=1')
         await waitUntil(() => messages.length === 1)
-        socket[end]()
+        socket[method]()
       }
       await waitUntil(() => log.aborted.length === 2)
       t.same(log.aborted, ['AbortError', 'AbortError'])
@@ -264,11 +264,11 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       [['bearer.abc-123', 'json'], 'bearer.abc-123'],
       [[], ''],
     ]
-    for (const [offered, chosen] of rows) {
+    for (const [offered, selected] of rows) {
       const socket = new WebSocket(`${gateway.origin}/greeter/quiet`, offered)
       t.teardown(() => socket.terminate())
       await once(socket, 'open')
-      t.equal(socket.protocol, chosen)
+      t.equal(socket.protocol, selected)
     }
   })
 
@@ -292,7 +292,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
     const { port } = gateway
     const rows: [string, Record<string, string>, number, object][] = [
       ['/greeter/none', {}, 404, { Detail: /^endpoint not found/ }],
-      ['/nobody/call', {}, 404, { Detail: /^service not found/ }],
+      ['/unknown/call', {}, 404, { Detail: /^service not found/ }],
       ['/greeter/debug/stats', {}, 404, {}],
       ['/greeter/count?to=x', {}, 400, { Detail: /to must be an integer/ }],
       ['/greeter/count?__proto__=x', {}, 400, {}],
@@ -324,9 +324,9 @@ t.test('a call has no deadline unless the client sets one', async (t) => {
     flags: ['--reply_timeout=100ms'],
   })
   const endless = await connect(t, gateway, 'chat')
-  const timed = await connect(t, gateway, 'quiet?x=1', { timeout: '0.3' })
-  t.match(await timed.closed, /^1011 .*in time/)
-  t.match(JSON.parse(timed.messages[1]!), { Code: 408 })
+  const withTimeout = await connect(t, gateway, 'quiet?x=1', { timeout: '0.3' })
+  t.match(await withTimeout.closed, /^1011 .*in time/)
+  t.match(JSON.parse(withTimeout.messages[1]!), { Code: 408 })
   await waitUntil(() => log.aborted.length === 1)
   endless.send({ name: 'x' })
   await waitUntil(() => endless.messages.length === 1)

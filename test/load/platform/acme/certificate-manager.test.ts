@@ -145,7 +145,7 @@ t.test('a lease excludes a gateway with a fast clock, and expires after a crash'
       fail = reject
     })
   const first = await openGateway(t, { store, issue })
-  const working = first.manager.work()
+  const running = first.manager.work()
   await eventually(async () => first.orders.length === 1)
   const second = await openGateway(t, { store, offsetMs: YEAR_MS })
   await second.manager.work()
@@ -155,7 +155,7 @@ t.test('a lease excludes a gateway with a fast clock, and expires after a crash'
   await second.manager.work()
   t.equal(second.orders.length, 1)
   fail(new AcmeError('late', { kind: 'rejected' }))
-  await working
+  await running
   const record = await store.read(ACME_TABLE, toOrderKey(SCOPE, '', 'a.test'))
   t.notMatch(
     String(record?.value),
@@ -229,11 +229,11 @@ t.test('resumes a lease whose acquisition or release was not acknowledged', asyn
   t.equal(orders.length, 1, 'the same gateway resumes the lease')
   await cache.refresh()
   t.match(cache.orders.get('a.test'), { failures: 1, holdMs: 0, waitMs: 60_000, reason: 'no' })
-  const lost = breakStore(openStore(t))
+  const failingStore = breakStore(openStore(t))
   const other = await openGateway(t, {
-    store: lost.store,
+    store: failingStore.store,
     async issue(host) {
-      lost.breaks.answers = 1
+      failingStore.breaks.answers = 1
       return issueFor(host)
     },
   })
@@ -257,12 +257,12 @@ t.test('orders certificates of different hosts concurrently', async (t) => {
           })
         : issueFor(host),
   })
-  const working = manager.work()
+  const running = manager.work()
   await eventually(async () => serial('a.test') !== undefined)
   await manager.request('b.test')
   t.ok(serial('b.test'))
   end(issueFor('slow.test'))
-  await working
+  await running
   t.ok(serial('slow.test'))
 })
 
@@ -308,11 +308,13 @@ t.test(
     await manager.work()
     await manager.request('b.test')
     const { records } = await store.list(ACME_TABLE)
-    const ends = new Map(records.map(({ key, expiresMs }) => [key.slice(SCOPE.length), expiresMs]))
-    t.equal(ends.get('certificate/plain/a.test'), 0)
-    t.equal(ends.get('order/plain/a.test'), 0)
+    const expiries = new Map(
+      records.map(({ key, expiresMs }) => [key.slice(SCOPE.length), expiresMs]),
+    )
+    t.equal(expiries.get('certificate/plain/a.test'), 0)
+    t.equal(expiries.get('order/plain/a.test'), 0)
     // Certificates have a resolution of one second.
     const nowMs = time.ms - (time.ms % 1000)
-    t.equal(ends.get('certificate/plain/b.test'), nowMs + 97 * DAY_MS)
+    t.equal(expiries.get('certificate/plain/b.test'), nowMs + 97 * DAY_MS)
   },
 )

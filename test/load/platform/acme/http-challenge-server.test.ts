@@ -126,9 +126,9 @@ t.test('rejects unknown hosts and malformed requests without a redirect', async 
 })
 
 t.test('logs a port in use once and listens when it becomes free', async (t) => {
-  const occupant = createServer().listen(0, '127.0.0.1')
-  await once(occupant, 'listening')
-  const { port } = occupant.address() as AddressInfo
+  const portOwner = createServer().listen(0, '127.0.0.1')
+  await once(portOwner, 'listening')
+  const { port } = portOwner.address() as AddressInfo
   const { server, messages } = await open(t, { address: { host: '127.0.0.1', port }, retryMs: 5 })
   t.equal(server.port, 0)
   t.match(messages, [
@@ -136,7 +136,7 @@ t.test('logs a port in use once and listens when it becomes free', async (t) => 
       `^cannot listen on 127\\.0\\.0\\.1:${port}: the port is already in use: certificates cannot be issued or renewed`,
     ),
   ])
-  occupant.close()
+  portOwner.close()
   // The timer is unrefed and does not keep the process alive.
   const alive = setInterval(() => {}, 1000)
   while (server.port === 0) await new Promise((resolve) => setTimeout(resolve, 5))

@@ -22,9 +22,9 @@ t.test('/livez and /readyz report liveness and readiness', async (t) => {
   const alive = await fetch(`${url}/livez`)
   t.equal(alive.status, 200)
   t.equal(await alive.text(), 'alive\n')
-  const not = await fetch(`${url}/readyz?verbose`)
-  t.equal(not.status, 503)
-  t.equal(await not.text(), `${problems.join('\n')}\n`)
+  const notReady = await fetch(`${url}/readyz?verbose`)
+  t.equal(notReady.status, 503)
+  t.equal(await notReady.text(), `${problems.join('\n')}\n`)
   problems.length = 0
   const ready = await fetch(`${url}/readyz`)
   t.equal(ready.status, 200)

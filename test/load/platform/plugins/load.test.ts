@@ -126,10 +126,10 @@ t.test('reports an invalid file with a one-line message', async (t) => {
 interface Unused { readonly place: string }
 export default definePlugin({
   name: 'mine',
-  description: 'Finds no place.',
+  description: 'Throws in create.',
   options: Type.Object({}),
   create() {
-    throw new Error('no such place')
+    throw new Error('file not found')
   },
 })`,
       'factory.ts': `export default () => { throw new Error('needs a key') }`,
@@ -157,7 +157,7 @@ export default definePlugin({
     ['./typo.ts', /unknown hook onReqest, did you mean onRequest\?$/],
     ['./throws.ts', /throws\.ts: failed while loading: no database \(.*throws\.ts:\d+:\d+\)$/],
     ['./factory.ts', /factory\.ts: needs a key \(\/\S*factory\.ts:1:\d+\)$/],
-    ['./create.ts', /^plugin "mine": no such place \(\/\S*create\.ts:8:\d+\)$/],
+    ['./create.ts', /^plugin "mine": file not found \(\/\S*create\.ts:8:\d+\)$/],
     ['./object.ts', /object\.ts: unexpected options mark;/, { mark: 1 }],
     ['./import.ts', /import\.ts:1:8: Could not resolve "\.\/gone\.ts"$/],
     ['./package.ts', /package\.ts: failed while loading: Cannot find module 'gone-package'/],
@@ -185,7 +185,7 @@ t.test('a rejected edit does not change the source lines of the running plugin',
   const running = await loadPlugin('./edited.ts', {}, env)
   const fault = async () => ((await runPlugin(running)).thrown as Error).stack
   t.match(await fault(), /edited\.ts:6:11/)
-  const edit = `${'// a line more\n'.repeat(20)}export default () => {\n  throw new Error('refused')\n}\n`
+  const edit = `${'// a line more\n'.repeat(20)}export default () => {\n  throw new Error('failed')\n}\n`
   writeFileSync(join(folder, 'edited.ts'), edit)
   await t.rejects(loadPlugin('./edited.ts', {}, env), /refused/)
   t.match(await fault(), /edited\.ts:6:11/)
@@ -225,7 +225,7 @@ t.test('evaluates a file again only after a change to it or its imports', async 
 t.test('1 000 reloads and edits do not leak memory', async (t) => {
   setFlagsFromString('--expose-gc')
   const gc = runInNewContext('gc') as () => void
-  const settle = async (): Promise<number> => {
+  const measureHeap = async (): Promise<number> => {
     for (let i = 0; i < 4; i++) {
       gc()
       await new Promise((resolve) => setImmediate(resolve))
@@ -247,14 +247,14 @@ t.test('1 000 reloads and edits do not leak memory', async (t) => {
       `${DEFINED}\n// ${i} ${'x'.repeat(10_000)}\nexport const n = '${i}'`,
     )
   await reload(100, () => {})
-  const before = await settle()
+  const before = await measureHeap()
   await reload(1000, () => {})
-  const unchanged = (await settle()) - before
+  const unchanged = (await measureHeap()) - before
   t.ok(unchanged < 1024 * 1024, `unchanged: ${unchanged} bytes`)
   await reload(50, edit)
-  const betweenLoads = await settle()
+  const betweenLoads = await measureHeap()
   await reload(200, (i) => edit(i + 50))
-  const edited = (await settle()) - betweenLoads
+  const edited = (await measureHeap()) - betweenLoads
   t.ok(edited < 1024 * 1024, `edited: ${edited} bytes`)
   t.comment(`heap grew by ${unchanged} bytes in 1 000 reloads, by ${edited} in 200 after edits`)
 })

@@ -102,14 +102,14 @@ async function openPlatform(t: Test): Promise<{ registry: Registry; proxy: RpcPr
 
 /** An endpoint that returns its name, and the number of its calls. */
 function named(name: string) {
-  const seen = { calls: 0 }
+  const stats = { calls: 0 }
   const where = endpoint({
     handle() {
-      seen.calls++
+      stats.calls++
       return name
     },
   })
-  return { seen, where }
+  return { stats, where }
 }
 
 t.test('serves local and remote services by name at one address', async (t) => {
@@ -121,10 +121,10 @@ t.test('serves local and remote services by name at one address', async (t) => {
   await createService(t, { registry, name: 'other' }).handle('A', { where: other.where }).start()
   const client = openClient(t, { address: proxy.address })
   for (const name of ['own', 'other']) t.equal(await client.call(name, 'A.Where'), name)
-  await t.rejects(client.call('nobody', 'A.Where'), {
+  await t.rejects(client.call('unknown', 'A.Where'), {
     code: 404,
-    id: 'nobody',
-    message: 'service not found: nobody',
+    id: 'unknown',
+    message: 'service not found: unknown',
   })
   for (const service of ['own', 'other']) {
     const reply = await fetch(`http://${proxy.address}`, {
@@ -133,7 +133,7 @@ t.test('serves local and remote services by name at one address', async (t) => {
     })
     t.equal(await reply.json(), service)
   }
-  t.strictSame([own.seen.calls, other.seen.calls], [2, 2])
+  t.strictSame([own.stats.calls, other.stats.calls], [2, 2])
 })
 
 t.test('returns 400 for an HTTP request without a service name', async (t) => {
@@ -149,12 +149,14 @@ t.test('routes calls to another node without losses when a hosted service stops'
   const { registry, proxy } = await openPlatform(t)
   const first = named('first')
   const second = named('second')
-  const leaving = createService(t, { registry, host: proxy }).handle('A', { where: first.where })
-  await leaving.start()
+  const stoppingService = createService(t, { registry, host: proxy }).handle('A', {
+    where: first.where,
+  })
+  await stoppingService.start()
   await createService(t, { registry }).handle('A', { where: second.where }).start()
   const client = openClient(t, { address: proxy.address })
   const responses: Promise<unknown>[] = []
-  const stopped = waitUntil(() => first.seen.calls >= 20).then(() => leaving.stop())
+  const stopped = waitUntil(() => first.stats.calls >= 20).then(() => stoppingService.stop())
   let isStopped = false
   stopped.then(
     () => (isStopped = true),

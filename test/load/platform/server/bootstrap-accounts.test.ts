@@ -155,7 +155,7 @@ t.test('disable_admin creates no administrator', async (t) => {
 t.test(
   'rejects the public password on an address that is reachable from other machines',
   async (t) => {
-    const open = [...QUIET_FLAGS.filter((word) => !word.includes('web')), '--web_address=0.0.0.0:0']
+    const open = [...QUIET_FLAGS.filter((flag) => !flag.includes('web')), '--web_address=0.0.0.0:0']
     const expectRejected = async (folder: string, args: readonly string[]) => {
       const flags = readFlags([...open, ...toFileFlags(folder), ...args], 'server')
       const configuration = await configurationFrom(flags, {}, 'server')()

@@ -63,7 +63,7 @@ t.test('missing and wrong credentials return 401 with a challenge', async (t) =>
   const rows = [
     undefined,
     basic('shop', 'wrong'),
-    basic('nobody', PASSWORD),
+    basic('unknown', PASSWORD),
     basic('__proto__', PASSWORD),
     basic('shop', ''),
     basic('', ''),

@@ -220,12 +220,12 @@ t.test('closes its port if the registration fails', async (t) => {
   const rejecting: Registry = {
     ...openRegistry(t),
     register() {
-      throw new TypeError('not you')
+      throw new TypeError('registration rejected')
     },
   }
   const address = `127.0.0.1:${port}`
   await t.rejects(createService(t, { registry: rejecting, address }).start(), {
-    message: 'cannot register greeter (memory): not you',
+    message: 'cannot register greeter (memory): registration rejected',
   })
   t.equal(await createService(t, { address }).start(), address)
 })
@@ -271,10 +271,10 @@ t.test('subscribes to topics while it runs, and requires a broker', async (t) =>
     message: 'subscribing to events requires a broker: new Service({ broker })',
   })
   const broker = createMemoryBroker()
-  const seen: unknown[] = []
+  const messages: unknown[] = []
   const service = createService(t, { broker }).subscribe(
     'events',
-    ({ n }, ctx) => void seen.push([n, ctx.service]),
+    ({ n }, ctx) => void messages.push([n, ctx.service]),
     { queue: 'workers', message: Type.Object({ n: Type.Integer() }) },
   )
   await service.start()
@@ -282,11 +282,11 @@ t.test('subscribes to topics while it runs, and requires a broker', async (t) =>
     void broker.publish('events', { headers: {}, body: Buffer.from(JSON.stringify({ n })) })
   }
   publish(1)
-  await waitUntil(() => seen.length === 1)
+  await waitUntil(() => messages.length === 1)
   await service.stop()
   publish(2)
   await new Promise(setImmediate)
-  t.strictSame(seen, [[1, 'greeter']])
+  t.strictSame(messages, [[1, 'greeter']])
   const invalid = createService(t, { broker }).subscribe('a b', () => {})
   await t.rejects(invalid.start(), { code: 400 })
 })
@@ -405,12 +405,12 @@ for (const listener of ['uws', 'node'] as const) {
   })
 
   t.test(`${listener}: HTTP calls in flight finish with Connection: close`, async (t) => {
-    let begun = 0
+    let started = 0
     let release: () => void = () => {}
     const service = createService(t, { listener }).handle('A', {
       wait: endpoint({
         handle: () => {
-          begun++
+          started++
           return new Promise<object>((resolve) => {
             release = () => resolve({ late: true })
           })
@@ -422,7 +422,7 @@ for (const listener of ['uws', 'node'] as const) {
       method: 'POST',
       headers: { 'mx-service': 'greeter', 'mx-endpoint': 'A.Wait' },
     })
-    await waitUntil(() => begun === 1)
+    await waitUntil(() => started === 1)
     const stopped = service.stop()
     while (await isListening(address));
     release()
@@ -436,11 +436,11 @@ for (const listener of ['uws', 'node'] as const) {
     async (t) => {
       const { log, lines } = createQuietLog()
       let aborted = false
-      let begun = 0
+      let started = 0
       const service = createService(t, { listener, log }).handle('A', {
         wait: endpoint({
           handle: (_request, ctx) => {
-            begun++
+            started++
             return new Promise(() => {
               ctx.signal.addEventListener('abort', () => {
                 aborted = true
@@ -451,7 +451,7 @@ for (const listener of ['uws', 'node'] as const) {
       })
       const client = openClient(t, { address: await service.start(), retries: 0 })
       const pending = client.call('greeter', 'A.Wait')
-      await waitUntil(() => begun === 1)
+      await waitUntil(() => started === 1)
       const startMs = performance.now()
       const stopped = service.stop({ timeoutMs: 50 })
       await t.rejects(pending, { code: 503 })

@@ -20,7 +20,7 @@ function open(t: Test, address: string, change: Partial<LinkOwner> = {}, token =
     onLinked: (_link, { id }) => events.push(`linked ${id}`),
     onCost: () => {},
     onUpdate: (_link, _peer, updates) =>
-      events.push(`news ${updates.map(({ key }) => key).join(' ')}`),
+      events.push(`update ${updates.map(({ key }) => key).join(' ')}`),
     onSettled(_link, end) {
       ends.push(end)
       events.push(end.wasLinked ? 'lost' : 'failed')
@@ -55,7 +55,7 @@ t.test('a link is established after the first response and measures its cost', a
   )
   peer.links[0]!.send({ type: 'routes', routes: [{ key: 'greeter' }, { key: '@b' }] })
   await waitUntil(() => events.length > 1)
-  t.strictSame(events, ['linked peer', 'news greeter @b'])
+  t.strictSame(events, ['linked peer', 'update greeter @b'])
   await waitUntil(() => peer.links[0]!.received.length > 5)
   t.strictSame(peer.links[0]!.received.at(-1), { type: 'ping', n: 4 }, 'measured repeatedly')
 })
@@ -97,13 +97,13 @@ t.test('routes that the owner rejects end the link', async (t) => {
   const peer = await openPeer(t, followProtocol)
   const { link, ends } = open(t, peer.address, {
     onUpdate() {
-      throw new TypeError('too much')
+      throw new TypeError('limit exceeded')
     },
   })
   await link.settled()
   peer.links[0]!.send({ type: 'routes', routes: [] })
   await waitUntil(() => ends.length > 0)
-  t.equal(ends[0]!.reason.message, 'malformed message: too much')
+  t.equal(ends[0]!.reason.message, 'malformed message: limit exceeded')
   await waitUntil(() => peer.links[0]!.isCancelled)
 })
 
@@ -163,9 +163,9 @@ t.test('an address without a network server is reported with the reason', async 
     message: /the WebSocket handshake failed with status 200/,
   })
   http.close()
-  const none = open(t, `127.0.0.1:${http.port}`)
-  await none.link.settled()
-  t.match(none.link.reason, { code: 502, message: /ECONNREFUSED/ })
+  const noNetwork = open(t, `127.0.0.1:${http.port}`)
+  await noNetwork.link.settled()
+  t.match(noNetwork.link.reason, { code: 502, message: /ECONNREFUSED/ })
 })
 
 t.test('a redundant link stays inactive until it is woken', async (t) => {

@@ -119,10 +119,10 @@ t.test(
   async (t) => {
     const a = await openServer(t, 'a')
     const b = await openServer(t, 'b')
-    const none = await openRawBackend(t)
-    none.close()
+    const closedBackend = await openRawBackend(t)
+    closedBackend.close()
     // They advertise the addresses of b, of a itself, and of a closed port.
-    const places = [b.address, a.address, `127.0.0.1:${none.port}`]
+    const places = [b.address, a.address, `127.0.0.1:${closedBackend.port}`]
     const dishonestPeers = await Promise.all(
       places.map((advertise, i) => openServer(t, `liar-${i}`, { advertise })),
     )
@@ -135,7 +135,7 @@ t.test(
     ])
     t.strictSame((await a.status()).listeners, ['liar-0', 'liar-1', 'liar-2'])
     t.strictSame((await b.status()).listeners, [])
-    await openServer(t, 'liar-2', { port: none.port })
+    await openServer(t, 'liar-2', { port: closedBackend.port })
     await waitUntil(has(a, 'a asleep', 'b asleep', 'liar-2 linked'), 10_000)
     await Promise.all(dishonestPeers.slice(0, 2).map((dishonest) => dishonest.close()))
     await waitUntil(has(a, 'liar-2 linked'))

@@ -87,7 +87,7 @@ t.test('an on-demand policy allows only status 200 and caches denials', async (t
   const url = `http://127.0.0.1:${port}/may?key=1`
   const onError = (message: string) => void messages.push(message)
   const sendRequest = createOnDemandPolicy({ url, onError })
-  const impatient = createOnDemandPolicy({ url, onError, timeoutMs: 100 })
+  const withShortTimeout = createOnDemandPolicy({ url, onError, timeoutMs: 100 })
   t.equal(await sendRequest('yes.test'), true)
   t.equal(await sendRequest('no.test'), false)
   t.equal(await sendRequest('moved.test'), false)
@@ -98,7 +98,7 @@ t.test('an on-demand policy allows only status 200 and caches denials', async (t
   t.equal(await sendRequest('no.test'), false)
   t.equal(requests.length, 3, 'denials are cached')
   t.same(messages, [])
-  t.equal(await impatient('slow.test'), false)
+  t.equal(await withShortTimeout('slow.test'), false)
   rule.close()
   rule.closeAllConnections()
   t.equal(await sendRequest('gone.test'), false)

@@ -50,14 +50,15 @@ t.test('reports requests, retries, ejections and aborted responses', async (t) =
   const [node, closedAddress] = [await startBackend(t), `127.0.0.1:${await findClosedPort()}`]
   const api = await open(t, { MX_HANDLER: 'proxy', MX_BACKEND: `greeter=${closedAddress},${node}` })
   const url = `http://127.0.0.1:${api.port}`
-  for (const path of ['/greeter/a', '/greeter/b', '/greeter/missing', '/nobody', '/nobody'])
+  for (const path of ['/greeter/a', '/greeter/b', '/greeter/missing', '/unknown', '/unknown'])
     await (await fetch(url + path)).text()
   await (await fetch(`${url}/greeter/away`, { method: 'PUT', body: 'x'.repeat(150) })).text()
   const scraped = await scrape(api)
-  const of = (name: string, labels?: Record<string, string>) => findScraped(scraped, name, labels)
+  const findValue = (name: string, labels?: Record<string, string>) =>
+    findScraped(scraped, name, labels)
   const service = 'go.mx.api.greeter'
   const count = (method: string, status: string, name?: string) =>
-    of('http_server_request_duration_seconds_count', {
+    findValue('http_server_request_duration_seconds_count', {
       http_request_method: method,
       http_response_status_class: status,
       ...(name !== undefined && { service: name }),
@@ -70,29 +71,29 @@ t.test('reports requests, retries, ejections and aborted responses', async (t) =
       name === 'http_server_request_duration_seconds_count' && labels['service'] === undefined,
   )
   t.match(unrouted, [{ labels: { http_response_status_class: '4xx' }, value: 2 }])
-  t.equal(of('mx_upstream_duration_seconds_count', { service }), 4)
-  t.equal(of('mx_gateway_duration_seconds_count', { service }), 4)
-  t.equal(of('http_server_request_body_size_bytes_sum', { service }), 150)
-  t.equal(of('http_server_response_body_size_bytes_sum', { service }), 4 * 5)
-  t.equal(of('mx_upstream_retries_total', { service }), 1)
-  t.equal(of('mx_upstream_ejections_total', { service }), 1)
-  t.equal(of('mx_upstream_pending_overflow_total', { service }), 0)
-  t.equal(of('mx_upstream_nodes', { service, state: 'usable' }), 1)
-  t.equal(of('mx_upstream_nodes', { service, state: 'ejected' }), 1)
-  t.equal(of('mx_upstream_connections', { service }), 1)
-  t.equal(of('mx_upstream_active_requests', { service }), 0)
-  t.equal(of('mx_registry_age_seconds', { service }), 0)
-  t.equal(of('mx_registry_outage_seconds'), 0)
-  t.equal(of('mx_route_cache_misses_total'), 2, 'one per name')
-  t.equal(of('mx_route_cache_hits_total'), 4)
-  t.equal(of('mx_route_cache_entries'), 2)
-  t.equal(of('http_server_active_requests'), 0)
-  t.ok(of('mx_client_connections')! >= 1)
-  t.equal(of('mx_requests_aborted_total'), 0)
-  t.equal(of('mx_request_buffered_bytes'), 0)
-  t.equal(of('mx_request_buffer_overflows_total'), 0)
-  t.equal(of('mx_build_info', { version: readVersion() }), 1)
-  t.ok(of('process_resident_memory_bytes')! > 0)
+  t.equal(findValue('mx_upstream_duration_seconds_count', { service }), 4)
+  t.equal(findValue('mx_gateway_duration_seconds_count', { service }), 4)
+  t.equal(findValue('http_server_request_body_size_bytes_sum', { service }), 150)
+  t.equal(findValue('http_server_response_body_size_bytes_sum', { service }), 4 * 5)
+  t.equal(findValue('mx_upstream_retries_total', { service }), 1)
+  t.equal(findValue('mx_upstream_ejections_total', { service }), 1)
+  t.equal(findValue('mx_upstream_pending_overflow_total', { service }), 0)
+  t.equal(findValue('mx_upstream_nodes', { service, state: 'usable' }), 1)
+  t.equal(findValue('mx_upstream_nodes', { service, state: 'ejected' }), 1)
+  t.equal(findValue('mx_upstream_connections', { service }), 1)
+  t.equal(findValue('mx_upstream_active_requests', { service }), 0)
+  t.equal(findValue('mx_registry_age_seconds', { service }), 0)
+  t.equal(findValue('mx_registry_outage_seconds'), 0)
+  t.equal(findValue('mx_route_cache_misses_total'), 2, 'one per name')
+  t.equal(findValue('mx_route_cache_hits_total'), 4)
+  t.equal(findValue('mx_route_cache_entries'), 2)
+  t.equal(findValue('http_server_active_requests'), 0)
+  t.ok(findValue('mx_client_connections')! >= 1)
+  t.equal(findValue('mx_requests_aborted_total'), 0)
+  t.equal(findValue('mx_request_buffered_bytes'), 0)
+  t.equal(findValue('mx_request_buffer_overflows_total'), 0)
+  t.equal(findValue('mx_build_info', { version: readVersion() }), 1)
+  t.ok(findValue('process_resident_memory_bytes')! > 0)
 })
 
 t.test('counts a value at a bucket bound in that bucket', async (t) => {

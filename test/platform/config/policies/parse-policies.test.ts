@@ -36,7 +36,7 @@ services:
     'mx.yaml',
   )
   const [path, off, grpc] = services.map(
-    (each) => mergePolicies('', policies, each.policies).health,
+    (service) => mergePolicies('', policies, service.policies).health,
   )
   t.match(path, { path: '/healthz?a=1', type: 'http', intervalMs: 5000, fails: 3 })
   t.strictSame(path!.expect, [
@@ -60,7 +60,7 @@ routes: [{ service: own, retry: { methods: idempotent } }, { service: own, retry
 `,
     'mx.yaml',
   )
-  const [own, off] = services.map((each) => mergePolicies('', policies, each.policies))
+  const [own, off] = services.map((service) => mergePolicies('', policies, service.policies))
   t.match(own!.retry, { attempts: 3, backoffBaseMs: 5, backoffMaxMs: 1000, budgetPercent: 10 })
   t.strictSame([...own!.retry.on], ['connect', 503])
   t.match(own!.breaker, { openMs: 1000, errorPercent: 50, minRequests: 20 })

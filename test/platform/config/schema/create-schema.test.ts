@@ -33,7 +33,7 @@ t.test('accepts every value of a setting that the parser accepts', (t) => {
 
 t.test('accepts the default of every setting, and names with hyphens', (t) => {
   for (const [, name] of KEYS) {
-    const setting = Object.values(SETTINGS).find((each) => each.name === name)!
+    const setting = Object.values(SETTINGS).find((candidate) => candidate.name === name)!
     if (setting.default === '') continue
     for (const key of [name, name.replaceAll('_', '-')])
       t.same(findSchemaErrors(stringify({ [key]: setting.default })), [], key)
@@ -84,7 +84,7 @@ const action = fc.oneof(
 )
 const route = fc
   .tuple(action, fc.record({ match, plugins }, { requiredKeys: [] }))
-  .map(([one, rest]) => ({ ...one, ...rest }))
+  .map(([required, optional]) => ({ ...required, ...optional }))
 const service = fc.oneof(
   fc.constant('127.0.0.1:1'),
   fc.constant(['127.0.0.1:1', '127.0.0.1:2;3']),

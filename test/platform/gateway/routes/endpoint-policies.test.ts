@@ -79,15 +79,15 @@ t.test(
       },
     ])
     t.ok(upstream.hasPolicies)
-    const limit = { name: 'body-limit', onRequest: () => void ran.push('gateway') }
-    const ran: string[] = []
+    const limit = { name: 'body-limit', onRequest: () => void executed.push('gateway') }
+    const executed: string[] = []
     const chain = compileChain(
       [limit],
       (x) => {
         x.route = toRoute('greeter', x.path.slice(1))
         x.upstream = upstream
       },
-      () => void ran.push('handled'),
+      () => void executed.push('handled'),
       { routes: new Map(), findPolicies: createPolicyFinder(createTestEnv()) },
     )
     const run = (endpoint: string, remoteAddress: string) => {
@@ -103,7 +103,7 @@ t.test(
     t.throws(() => run('Greeter.Hello', '192.0.2.1'), { code: 403 })
     t.equal(run('Greeter.Hello', '10.1.1.1').bodyLimit, 100)
     t.equal(run('Greeter.Open', '192.0.2.1').bodyLimit, Number.POSITIVE_INFINITY)
-    t.strictSame(ran, ['gateway', 'gateway', 'handled', 'gateway', 'handled'])
+    t.strictSame(executed, ['gateway', 'gateway', 'handled', 'gateway', 'handled'])
   },
 )
 

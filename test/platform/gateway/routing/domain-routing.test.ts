@@ -27,7 +27,7 @@ interface Opened {
   readonly main: Registry
   readonly domains: Map<string, Registry>
   /** Target of a request: service, endpoint, and its only node. */
-  readonly to: (path: string, namespace?: string) => Promise<readonly string[]>
+  readonly resolvePath: (path: string, namespace?: string) => Promise<readonly string[]>
 }
 
 async function open(t: Test): Promise<Opened> {
@@ -47,66 +47,73 @@ async function open(t: Test): Promise<Opened> {
     routing.close()
     for (const registry of [main, ...domains.values()]) registry.close?.()
   })
-  const to = async (path: string, namespace?: string): Promise<readonly string[]> => {
+  const resolvePath = async (path: string, namespace?: string): Promise<readonly string[]> => {
     const headers = namespace === undefined ? {} : { 'mx-namespace': namespace }
     const x = new TestExchange({ method: 'GET', path, headers })
     await routing.route(x)
     const { service, endpoint } = x.route!
     return [service, endpoint, ...x.upstream!.nodes.map(({ id }) => id)]
   }
-  return { routing, main, domains, to }
+  return { routing, main, domains, resolvePath }
 }
 
 /** Declared routes are applied in a later tick. */
 const nextTick = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 t.test('prefers services of the domain to services of the default domain', async (t) => {
-  const { main, domains, to } = await open(t)
+  const { main, domains, resolvePath } = await open(t)
   const shop = createMemoryRegistry()
   domains.set('shop', shop)
   add(main, 'both', '127.0.0.1:1')
   add(main, 'main', '127.0.0.1:2')
   add(shop, 'both', '127.0.0.1:3')
   add(shop, 'shop', '127.0.0.1:4')
-  t.same(await to('/both/call'), ['both', 'Both.Call', '127.0.0.1:1'])
-  t.same(await to('/both/call', 'mx'), ['both', 'Both.Call', '127.0.0.1:1'])
-  t.same(await to('/both/call', 'shop'), ['both', 'Both.Call', '127.0.0.1:3'])
-  t.same(await to('/main/call', 'shop'), ['main', 'Main.Call', '127.0.0.1:2'])
-  t.same(await to('/shop/call', 'shop'), ['shop', 'Shop.Call', '127.0.0.1:4'])
-  await t.rejects(to('/shop/call'), { code: 404, message: 'service not found: shop' })
-  await t.rejects(to('/none/call', 'shop'), { code: 404, message: 'service not found: none' })
+  t.same(await resolvePath('/both/call'), ['both', 'Both.Call', '127.0.0.1:1'])
+  t.same(await resolvePath('/both/call', 'mx'), ['both', 'Both.Call', '127.0.0.1:1'])
+  t.same(await resolvePath('/both/call', 'shop'), ['both', 'Both.Call', '127.0.0.1:3'])
+  t.same(await resolvePath('/main/call', 'shop'), ['main', 'Main.Call', '127.0.0.1:2'])
+  t.same(await resolvePath('/shop/call', 'shop'), ['shop', 'Shop.Call', '127.0.0.1:4'])
+  await t.rejects(resolvePath('/shop/call'), { code: 404, message: 'service not found: shop' })
+  await t.rejects(resolvePath('/none/call', 'shop'), {
+    code: 404,
+    message: 'service not found: none',
+  })
 })
 
 t.test('follows registrations and deregistrations', async (t) => {
-  const { main, domains, to } = await open(t)
+  const { main, domains, resolvePath } = await open(t)
   const shop = createMemoryRegistry()
   add(main, 'a', '127.0.0.1:1')
   t.same(
-    await to('/a/call', 'shop'),
+    await resolvePath('/a/call', 'shop'),
     ['a', 'A.Call', '127.0.0.1:1'],
     'the domain does not exist yet',
   )
   domains.set('shop', shop)
-  t.same(await to('/a/call', 'shop'), ['a', 'A.Call', '127.0.0.1:1'], 'the domain is empty')
+  t.same(
+    await resolvePath('/a/call', 'shop'),
+    ['a', 'A.Call', '127.0.0.1:1'],
+    'the domain is empty',
+  )
   add(shop, 'a', '127.0.0.1:2')
-  t.same(await to('/a/call', 'shop'), ['a', 'A.Call', '127.0.0.1:2'])
+  t.same(await resolvePath('/a/call', 'shop'), ['a', 'A.Call', '127.0.0.1:2'])
   await shop.deregister!((await shop.getService('a'))[0]!)
-  t.same(await to('/a/call', 'shop'), ['a', 'A.Call', '127.0.0.1:1'])
+  t.same(await resolvePath('/a/call', 'shop'), ['a', 'A.Call', '127.0.0.1:1'])
   domains.delete('shop')
-  t.same(await to('/a/call', 'shop'), ['a', 'A.Call', '127.0.0.1:1'])
+  t.same(await resolvePath('/a/call', 'shop'), ['a', 'A.Call', '127.0.0.1:1'])
 })
 
 t.test('routes declared paths only within their domain', async (t) => {
-  const { main, domains, to } = await open(t)
+  const { main, domains, resolvePath } = await open(t)
   const shop = createMemoryRegistry()
   domains.set('shop', shop)
   add(shop, 'orders', '127.0.0.1:1', '/orders/{id}')
   add(main, 'users', '127.0.0.1:2', '/users/{id}')
   await nextTick()
-  t.same(await to('/orders/1', 'shop'), ['orders', 'A.Declared', '127.0.0.1:1'])
-  t.same(await to('/users/1', 'shop'), ['users', 'A.Declared', '127.0.0.1:2'])
-  t.same(await to('/users/1'), ['users', 'A.Declared', '127.0.0.1:2'])
-  await t.rejects(to('/orders/1'), { code: 404 })
+  t.same(await resolvePath('/orders/1', 'shop'), ['orders', 'A.Declared', '127.0.0.1:1'])
+  t.same(await resolvePath('/users/1', 'shop'), ['users', 'A.Declared', '127.0.0.1:2'])
+  t.same(await resolvePath('/users/1'), ['users', 'A.Declared', '127.0.0.1:2'])
+  await t.rejects(resolvePath('/orders/1'), { code: 404 })
 })
 
 t.test('an explicit call finds the service of its domain', async (t) => {
@@ -125,7 +132,7 @@ t.test('an explicit call finds the service of its domain', async (t) => {
 })
 
 t.test('namespaces without services use no memory', async (t) => {
-  const { main, domains, to } = await open(t)
+  const { main, domains, resolvePath } = await open(t)
   add(main, 'a', '127.0.0.1:1')
   let watched = 0
   const counting = createMemoryRegistry()
@@ -136,17 +143,17 @@ t.test('namespaces without services use no memory', async (t) => {
       return counting.watch!(...options)
     },
   })
-  for (let i = 0; i < 1000; i++) await to('/a/call', `n${i}`)
+  for (let i = 0; i < 1000; i++) await resolvePath('/a/call', `n${i}`)
   t.equal(watched, 0)
-  await to('/a/call', 'shop')
+  await resolvePath('/a/call', 'shop')
   const first = watched
   t.ok(first > 0)
-  for (let i = 0; i < 1000; i++) await to('/a/call', 'shop')
+  for (let i = 0; i < 1000; i++) await resolvePath('/a/call', 'shop')
   t.equal(watched, first, 'the routing of a domain is created once')
 })
 
 t.test('stops watching a removed domain when another one is created', async (t) => {
-  const { main, domains, to } = await open(t)
+  const { main, domains, resolvePath } = await open(t)
   add(main, 'a', '127.0.0.1:1')
   const shop = createMemoryRegistry()
   let watching = 0
@@ -161,10 +168,10 @@ t.test('stops watching a removed domain when another one is created', async (t) 
       }
     },
   })
-  await to('/a/call', 'shop')
+  await resolvePath('/a/call', 'shop')
   t.ok(watching > 0)
   domains.delete('shop')
   domains.set('other', createMemoryRegistry())
-  await to('/a/call', 'other')
+  await resolvePath('/a/call', 'other')
   t.equal(watching, 0)
 })

@@ -32,7 +32,7 @@ t.test('a page contains all routes of its services and the start of the next pag
   t.strictSame(read('', 1, 'a'), ['/b /b/admin/m0', 'b', 0])
   t.strictSame(read('', 1, 'b'), ['/c/admin/m0', undefined, 1])
   t.strictSame(read('a', 1000, ''), ['/a/admin/m0 /a/admin/m1', undefined, 0])
-  t.strictSame(read('nobody', 1000, ''), ['', undefined, 0])
+  t.strictSame(read('unknown', 1000, ''), ['', undefined, 0])
 })
 
 t.test('limits the size of a page and of a service', async (t) => {

@@ -75,7 +75,7 @@ t.test('leaves other files in the folder unchanged', async (t) => {
 t.test('exactly one of many concurrent attempts in a process succeeds', async (t) => {
   const folder = makeTempFolder(t, 'lock')
   const all = await Promise.allSettled(Array.from({ length: 20 }, () => lockFolder(folder)))
-  const locks = all.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
+  const locks = all.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []))
   t.equal(locks.length, 1)
   await locks[0]?.release()
   t.same(readdirSync(folder), [])

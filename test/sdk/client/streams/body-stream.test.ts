@@ -97,7 +97,7 @@ t.test('a decode error fails the read of its body, and earlier bodies are read',
 })
 
 t.test('a failed call rejects pending reads and drops queued bodies', async (t) => {
-  const error = new Error('gone')
+  const error = new Error('connection lost')
   const waiting = create().stream
   const pending = waiting.next()
   waiting.fail(error)

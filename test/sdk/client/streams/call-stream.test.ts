@@ -11,7 +11,7 @@ const N = Type.Object({ n: Type.Integer() })
 /** Opens a service of streams with counters of its handlers, and a client. */
 async function open(t: Test, transport: 'over sockets' | 'in process') {
   const registry = openRegistry(t)
-  const seen = { made: 0, taken: 0, closed: 0, aborted: 0 }
+  const counters = { yielded: 0, received: 0, closed: 0, aborted: 0 }
   let ready = (): void => {}
   const service = createService(t, { registry }).handle('Streams', {
     down: endpoint({
@@ -19,14 +19,14 @@ async function open(t: Test, transport: 'over sockets' | 'in process') {
       response: Type.Object({ n: Type.Integer(), text: Type.String() }),
       stream: 'server',
       async *handle({ to, size }, ctx) {
-        ctx.signal.addEventListener('abort', () => seen.aborted++)
+        ctx.signal.addEventListener('abort', () => counters.aborted++)
         try {
           for (let n = 1; n <= to; n++) {
-            seen.made++
+            counters.yielded++
             yield { n, text: 'x'.repeat(size) }
           }
         } finally {
-          seen.closed++
+          counters.closed++
         }
       },
     }),
@@ -37,7 +37,7 @@ async function open(t: Test, transport: 'over sockets' | 'in process') {
       async handle(requests) {
         let sum = 0
         for await (const { n } of requests) {
-          seen.taken++
+          counters.received++
           sum += n
         }
         return { sum }
@@ -50,11 +50,11 @@ async function open(t: Test, transport: 'over sockets' | 'in process') {
       async *handle(requests) {
         try {
           for await (const { n } of requests) {
-            seen.taken++
+            counters.received++
             yield { n: 2 * n }
           }
         } finally {
-          seen.closed++
+          counters.closed++
         }
       },
     }),
@@ -62,7 +62,7 @@ async function open(t: Test, transport: 'over sockets' | 'in process') {
       stream: 'both',
       async *handle(_requests, ctx) {
         await new Promise((resolve) => ctx.signal.addEventListener('abort', resolve))
-        seen.aborted++
+        counters.aborted++
       },
     }),
     breaks: endpoint({
@@ -77,7 +77,7 @@ async function open(t: Test, transport: 'over sockets' | 'in process') {
       response: N,
       stream: 'server',
       async *handle(_request, ctx) {
-        seen.made++
+        counters.yielded++
         await new Promise<void>((resolve) => {
           ready = resolve
         })
@@ -89,7 +89,7 @@ async function open(t: Test, transport: 'over sockets' | 'in process') {
   })
   await service.start()
   const client = openClient(t, { registry, inProcess: transport === 'in process' })
-  return { client, service, seen, ready: () => ready() }
+  return { client, service, counters, ready: () => ready() }
 }
 
 async function readAll<T>(stream: AsyncIterable<T>): Promise<T[]> {
@@ -100,11 +100,11 @@ async function readAll<T>(stream: AsyncIterable<T>): Promise<T[]> {
 
 for (const transport of ['over sockets', 'in process'] as const) {
   t.test(`${transport}: a server stream returns all responses`, async (t) => {
-    const { client, seen } = await open(t, transport)
+    const { client, counters } = await open(t, transport)
     const replies = await readAll(client.stream('greeter', 'Streams.Down', { to: 1000 }))
     t.equal(replies.length, 1000)
     t.strictSame(replies.at(-1), { n: 1000, text: '' })
-    t.strictSame(seen, { made: 1000, taken: 0, closed: 1, aborted: 0 })
+    t.strictSame(counters, { yielded: 1000, received: 0, closed: 1, aborted: 0 })
     t.strictSame(await readAll(client.stream('greeter', 'Streams.Down', { to: 0 })), [])
   })
 
@@ -139,7 +139,7 @@ for (const transport of ['over sockets', 'in process'] as const) {
   t.test(
     `${transport}: a bidirectional stream alternates requests and responses freely`,
     async (t) => {
-      const { client, seen } = await open(t, transport)
+      const { client, counters } = await open(t, transport)
       const both = client.stream<{ n: number }, { n: number }>('greeter', 'Streams.Both')
       await both.send({ n: 1 })
       t.strictSame(await both.next(), { done: false, value: { n: 2 } })
@@ -148,21 +148,21 @@ for (const transport of ['over sockets', 'in process'] as const) {
       both.end()
       t.strictSame(await readAll(both), [{ n: 4 }, { n: 6 }])
       t.strictSame(await both.next(), { done: true, value: undefined })
-      t.equal(seen.closed, 1)
+      t.equal(counters.closed, 1)
     },
   )
 
   t.test(`${transport}: a slow reader slows down the handler`, async (t) => {
-    const { client, seen } = await open(t, transport)
+    const { client, counters } = await open(t, transport)
     const stream = client.stream('greeter', 'Streams.Down', { to: 10_000, size: 1000 })
-    await waitUntil(() => seen.made > 10)
+    await waitUntil(() => counters.yielded > 10)
     for (let round = 0; round < 50; round++) await new Promise(setImmediate)
     const maxSent = transport === 'in process' ? 70 : 600
-    t.ok(seen.made < maxSent, `${seen.made} unread responses`)
+    t.ok(counters.yielded < maxSent, `${counters.yielded} unread responses`)
     let read = 0
     for await (const _ of stream) if (++read === 5000) break
-    t.ok(seen.made < 5000 + 2 * maxSent)
-    await waitUntil(() => seen.closed === 1)
+    t.ok(counters.yielded < 5000 + 2 * maxSent)
+    await waitUntil(() => counters.closed === 1)
   })
 
   t.test(`${transport}: send waits while the service reads no requests`, async (t) => {
@@ -184,26 +184,26 @@ for (const transport of ['over sockets', 'in process'] as const) {
   })
 
   t.test(`${transport}: exiting the loop or calling cancel() aborts the handler`, async (t) => {
-    const { client, seen } = await open(t, transport)
+    const { client, counters } = await open(t, transport)
     for await (const _ of client.stream('greeter', 'Streams.Down', { to: 1e9, size: 100 })) break
-    await waitUntil(() => seen.closed === 1 && seen.aborted === 1)
+    await waitUntil(() => counters.closed === 1 && counters.aborted === 1)
     const stream = client.stream('greeter', 'Streams.Deaf')
     const pending = stream.next()
     await stream.send(1)
     stream.cancel()
     t.strictSame(await pending, { done: true, value: undefined })
-    await waitUntil(() => seen.aborted === 2)
+    await waitUntil(() => counters.aborted === 2)
   })
 
   t.test(`${transport}: an aborted signal ends client and handler`, async (t) => {
-    const { client, seen } = await open(t, transport)
+    const { client, counters } = await open(t, transport)
     const controller = new AbortController()
     const { signal } = controller
     const stream = client.stream('greeter', 'Streams.Down', { to: 1e9 }, { signal })
     await stream.next()
     controller.abort(new Error('enough'))
     await t.rejects(stream.next(), { message: 'enough' })
-    await waitUntil(() => seen.closed === 1)
+    await waitUntil(() => counters.closed === 1)
     await t.rejects(client.stream('greeter', 'Streams.Up', [], { signal }).reply(), {
       message: 'enough',
     })
@@ -251,10 +251,10 @@ for (const transport of ['over sockets', 'in process'] as const) {
   })
 
   t.test(`${transport}: a stream has no deadline unless timeoutMs is set`, async (t) => {
-    const { client, seen } = await open(t, transport)
+    const { client, counters } = await open(t, transport)
     const stream = client.stream('greeter', 'Streams.Deaf', undefined, { timeoutMs: 40 })
     await t.rejects(stream.next(), { code: 408 })
-    await waitUntil(() => seen.aborted === 1)
+    await waitUntil(() => counters.aborted === 1)
     const endless = client.stream('greeter', 'Streams.Both')
     await new Promise((resolve) => setTimeout(resolve, 60))
     await endless.send({ n: 1 })
@@ -281,25 +281,25 @@ for (const transport of ['over sockets', 'in process'] as const) {
       await waitUntil(() => stopped)
       async function* failing() {
         yield { n: 1 }
-        throw new Error('no more')
+        throw new Error('source failed')
       }
       await t.rejects(client.stream('greeter', 'Streams.Up', failing()).reply(), {
-        message: 'no more',
+        message: 'source failed',
       })
     },
   )
 
   t.test(`${transport}: begun() resolves when the service starts to respond`, async (t) => {
-    const { client, seen, ready, service } = await open(t, transport)
+    const { client, counters, ready, service } = await open(t, transport)
     const slow = client.stream('greeter', 'Streams.Slow')
     slow.end()
-    let begun = false
+    let hasStarted = false
     const beginning = slow.begun().then(() => {
-      begun = true
+      hasStarted = true
     })
-    await waitUntil(() => seen.made === 1)
+    await waitUntil(() => counters.yielded === 1)
     await new Promise(setImmediate)
-    t.equal(begun, false)
+    t.equal(hasStarted, false)
     ready()
     await beginning
     await slow.return()
@@ -315,10 +315,10 @@ for (const transport of ['over sockets', 'in process'] as const) {
     const invalid = client.stream('greeter', 'Streams.Down', { to: 'x' })
     await t.rejects(invalid.begun(), { code: 400, message: /request\.to/ })
     await t.rejects(invalid.begun(), { code: 400, message: /request\.to/ })
-    const remaining = client.stream('greeter', 'Streams.Slow')
-    const leaving = t.rejects(remaining.begun(), { name: 'AbortError' })
-    remaining.cancel()
-    await leaving
+    const pending = client.stream('greeter', 'Streams.Slow')
+    const rejection = t.rejects(pending.begun(), { name: 'AbortError' })
+    pending.cancel()
+    await rejection
     await service.stop()
     await t.rejects(client.stream('greeter', 'Streams.Down', { to: 1 }).begun(), {
       message: /greeter/,

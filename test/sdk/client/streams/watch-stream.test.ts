@@ -27,14 +27,14 @@ async function open(t: Test, count: number) {
 
 t.test('a watch ended by its service fails with 503 after its events', async (t) => {
   const watch = await open(t, 2)
-  const seen: number[] = []
+  const received: number[] = []
   await t.rejects(
     (async () => {
-      for await (const n of watch) seen.push(n)
+      for await (const n of watch) received.push(n)
     })(),
     { id: 'counter', code: 503, message: /^the service ended the watch: watch again/ },
   )
-  t.strictSame(seen, [10, 20])
+  t.strictSame(received, [10, 20])
   t.strictSame(await watch.next(), { done: true, value: undefined })
 })
 
@@ -72,10 +72,10 @@ t.test(
       open: () => client.stream('news', 'News.Watch', {}),
       ...{ service: 'news', toEvent: ({ n }: { n: number }) => n, tokens },
     })
-    const seen: number[] = []
+    const received: number[] = []
     const reading = (async () => {
       for await (const n of watch) {
-        seen.push(n)
+        received.push(n)
         if (opened >= 4) break
       }
     })()
@@ -87,9 +87,9 @@ t.test(
       return opened >= 4
     })
     await reading
-    const last = Math.max(...seen)
+    const last = Math.max(...received)
     t.same(
-      [...new Set(seen)].sort((a, b) => a - b),
+      [...new Set(received)].sort((a, b) => a - b),
       Array.from({ length: last + 1 }, (_, n) => n),
     )
     await waitUntil(() => open.size === 0)

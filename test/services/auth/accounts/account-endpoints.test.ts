@@ -50,7 +50,7 @@ t.test('deletes an account, which can no longer log in', async (t) => {
   await t.rejects(remove('joe', JANE), ADMINS)
   await t.rejects(remove('', ADMIN), { code: 400, message: 'Missing ID' })
   await t.rejects(remove('admin', ADMIN), { code: 400, message: "Can't delete your own account" })
-  await t.rejects(remove('nobody', ADMIN), NOT_FOUND)
+  await t.rejects(remove('unknown', ADMIN), NOT_FOUND)
   const { token } = await call<TokenReply>('Auth.Token', { id: 'joe', secret: 'password' })
   await remove('joe', ADMIN)
   await t.rejects(remove('joe', ADMIN), NOT_FOUND)

@@ -66,9 +66,9 @@ t.test('rejects duplicate ids and names', async (t) => {
     message: 'Account with this Name already exists',
   })
   const created = ['a', 'b', 'c'].map((id) => accounts.create('mx', { id, name: 'same' }, ID))
-  const ends = (await Promise.allSettled(created)).map(({ status }) => status)
+  const statuses = (await Promise.allSettled(created)).map(({ status }) => status)
   t.same(
-    ends.sort(),
+    statuses.sort(),
     ['fulfilled', 'rejected', 'rejected'],
     'one of several concurrent requests succeeds',
   )
@@ -94,11 +94,11 @@ t.test('changes a secret with the current one and revokes tokens', async (t) => 
   await change('old secret', 'new secret')
   await t.rejects(accounts.logIn('mx', 'jane', 'old secret', ID), { code: 400 })
   await t.resolves(accounts.logIn('mx', 'jane', 'new secret', ID))
-  const ends = await Promise.allSettled([
+  const results = await Promise.allSettled([
     change('new secret', 'a third one'),
     change('new secret', 'a fourth one'),
   ])
-  t.same(ends.map(({ status }) => status).sort(), ['fulfilled', 'rejected'])
+  t.same(results.map(({ status }) => status).sort(), ['fulfilled', 'rejected'])
 })
 
 t.test('deletes an account and frees its name', async (t) => {

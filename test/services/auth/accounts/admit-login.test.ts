@@ -54,7 +54,7 @@ t.test('lets only operators log in when a rule denies all calls', async (t) => {
     )
   }
 
-  for (const id of ['jane', 'nobody', 'admin'])
+  for (const id of ['jane', 'unknown', 'admin'])
     t.match(await logIn({ id, secret: 'wrong' }), DENIED, `${id}, with a wrong secret`)
   const repeated = await logIn({ refresh_token: operator.refresh_token })
   t.match(repeated, { code: 200, body: { token: { access_token: String } } })

@@ -6,7 +6,7 @@ t.test('audits successful changes by other components of the server', async (t) 
   const parts = await openAuthParts(t)
   const events: string[] = []
   const accounts = auditAccounts(parts.accounts, (ctx, action, { namespace, target }) => {
-    events.push(`${ctx === undefined ? 'server' : 'somebody'} ${action} ${namespace}/${target}`)
+    events.push(`${ctx === undefined ? 'server' : 'caller'} ${action} ${namespace}/${target}`)
   })
   const created = await accounts.create('acme', { id: 'shop', secret: 'correct horse' }, 'x')
   t.equal(created.secret, 'correct horse')

@@ -11,8 +11,8 @@ t.test('limits the accounts of a namespace to its quota, even concurrently', asy
   const { call } = await openPlatformAuth(t, { quotas })
   const create = (id: string, caller = ACME_ADMIN, namespace = 'acme') =>
     call('Auth.Generate', { id, options: { namespace } }, caller)
-  const ends = await Promise.allSettled(['a', 'b', 'c', 'd'].map((id) => create(id)))
-  t.equal(ends.filter(({ status }) => status === 'fulfilled').length, 2)
+  const results = await Promise.allSettled(['a', 'b', 'c', 'd'].map((id) => create(id)))
+  t.equal(results.filter(({ status }) => status === 'fulfilled').length, 2)
   await t.rejects(create('e'), {
     ...{ id: 'auth.Auth.Generate', code: 429 },
     message:

@@ -143,9 +143,9 @@ t.test('warns about an endpoint that the registered service does not have', asyn
   }
   const { call } = await openPlatformAuth(t, { findService })
   const options = { namespace: 'acme' }
-  const sendRequest = async (endpoint: string, more: object = {}, name = 'nums') => {
+  const sendRequest = async (endpoint: string, overrides: object = {}, name = 'nums') => {
     const resource = `service:${name}:${endpoint}`
-    const request = { resource, options, ...more }
+    const request = { resource, options, ...overrides }
     return (await call<{ warning?: string }>('Rules.Test', request, ADMIN)).warning
   }
   const invalid = 'matches no endpoint of nums, which has Nums.Int'
@@ -175,14 +175,15 @@ t.test('evaluates a call into another namespace by the rules of both', async (t)
   const { call } = await openPlatformAuth(t)
   const options = { namespace: 'acme' }
   const resource = { type: 'service', name: 'helloworld', endpoint: 'Helloworld.Call' }
-  const test = (more: object = {}) => call('Rules.Test', { resource, options, ...more }, ADMIN)
+  const test = (overrides: object = {}) =>
+    call('Rules.Test', { resource, options, ...overrides }, ADMIN)
   const granted = { granted: true, rule: { id: 'default' } }
   t.match(await test(), { ...granted, namespace: 'mx' })
-  const no: Rule = { ...LOGIN, id: 'no', access: 'DENIED', resource, priority: 1 }
-  await call('Rules.Create', { rule: no }, ADMIN)
+  const denyingRule: Rule = { ...LOGIN, id: 'no', access: 'DENIED', resource, priority: 1 }
+  await call('Rules.Create', { rule: denyingRule }, ADMIN)
   t.match(await test(), { granted: false, rule: { id: 'no' }, namespace: 'mx' })
   t.match(await test({ domain: 'acme' }), { ...granted, namespace: 'acme' })
-  await call('Rules.Create', { rule: { ...no, id: 'own' }, options }, ADMIN)
+  await call('Rules.Create', { rule: { ...denyingRule, id: 'own' }, options }, ADMIN)
   t.match(await test(), { granted: false, rule: { id: 'own' }, namespace: 'acme' })
 })
 
@@ -191,8 +192,8 @@ t.test('streams complete rules to services and administrators after each change'
   await t.rejects(watch('Rules.Watch').next(), MEMBERS)
   await t.rejects(watch('Rules.Watch', {}, JANE).next(), ADMINS)
   const inAcme = { options: { namespace: 'acme' } }
-  const stranger = { ...SERVICE, issuer: 'other' }
-  await t.rejects(watch('Rules.Watch', inAcme, stranger).next(), { code: 403 })
+  const otherIssuer = { ...SERVICE, issuer: 'other' }
+  await t.rejects(watch('Rules.Watch', inAcme, otherIssuer).next(), { code: 403 })
   const all = [watch<Update>('Rules.Watch', {}, SERVICE), watch<Update>('Rules.Watch', {}, ADMIN)]
   for (const stream of all)
     t.match(await nextOf(stream), { rules: [{ id: 'default' }], more: false })

@@ -75,9 +75,9 @@ t.test('rejects a change that locks out all accounts', async (t) => {
   await rules.create('mx', { ...LOGIN, id: 'login2' }, {}, ID)
   await rules.delete('mx', 'default', {}, ID)
   const deleted = ['login', 'login2'].map((id) => rules.delete('mx', id, {}, ID))
-  const ends = (await Promise.allSettled(deleted)).map(({ status }) => status)
+  const statuses = (await Promise.allSettled(deleted)).map(({ status }) => status)
   t.same(
-    ends.sort(),
+    statuses.sort(),
     ['fulfilled', 'rejected'],
     'the second of two concurrent changes sees the first one',
   )

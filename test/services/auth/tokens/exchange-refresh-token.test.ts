@@ -19,7 +19,7 @@ t.test('reports each reuse, but rarely reports unknown tokens', async (t) => {
     audit: (_ctx, action, name) => void events.push([action, name]),
     nowMs: () => 0,
   })
-  const from = async (address: string) => {
+  const refreshFrom = async (address: string) => {
     const ctx = createContext({ endpoint: 'Auth.Token', metadata: { 'mx-address': address } })
     await t.rejects(
       attempt(ctx, INPUT, () => {}),
@@ -27,11 +27,12 @@ t.test('reports each reuse, but rarely reports unknown tokens', async (t) => {
     )
   }
   response = ['reused', { namespace: 'mx', account: 'jane' }]
-  for (let i = 0; i < 2; i++) await from('2001:db8::1')
+  for (let i = 0; i < 2; i++) await refreshFrom('2001:db8::1')
   const reused = ['token.reused', { namespace: 'mx', target: 'jane' }]
   t.same(events, [reused, reused])
   response = ['unknown', undefined]
-  for (const address of ['2001:db8::1', '2001:db8::2', '2001:db8:0:1::1']) await from(address)
+  for (const address of ['2001:db8::1', '2001:db8::2', '2001:db8:0:1::1'])
+    await refreshFrom(address)
   const unknown = ['refresh.failed', { namespace: 'acme', target: '' }]
   t.same(events.slice(2), [unknown, unknown], 'from two networks')
 })

@@ -144,9 +144,9 @@ t.test('signs with a configured key without storing or replacing it', async (t) 
   const restarted = await join(t, created, { privateKey })
   t.equal(restarted.keys.current().id, parts.keys.current().id)
   t.equal(restarted.keys.all().size, 2)
-  const without = await join(t, created, { sealer })
-  t.not(without.keys.current().id, parts.keys.current().id)
-  await verify(without, token)
+  const withoutConfiguredKey = await join(t, created, { sealer })
+  t.not(withoutConfiguredKey.keys.current().id, parts.keys.current().id)
+  await verify(withoutConfiguredKey, token)
 })
 
 t.test('reports each key that was not requested once', async (t) => {

@@ -51,13 +51,13 @@ t.test(
 t.test('exchanges each refresh token once for its successor', async (t) => {
   const { tokens, account, refresh, inspectToken } = await open(t)
   let { refreshToken } = await tokens.begin(account, 60)
-  const seen = new Set([refreshToken])
+  const usedTokens = new Set([refreshToken])
   for (let i = 0; i < 3; i++) {
     const pair = await refresh(refreshToken)
     t.equal(await inspectToken(pair.accessToken), 'jane')
     refreshToken = pair.refreshToken
-    t.notOk(seen.has(refreshToken))
-    seen.add(refreshToken)
+    t.notOk(usedTokens.has(refreshToken))
+    usedTokens.add(refreshToken)
   }
 })
 
@@ -75,9 +75,9 @@ t.test('issues access tokens while the store is full', async (t) => {
   })
   const { refreshToken } = await tokens.begin(account, 60)
   isFull = true
-  const late = await tokens.begin(account, 60)
-  t.equal(await inspectToken(late.accessToken), 'jane')
-  await t.rejects(refresh(late.refreshToken), WRONG, 'the token could not be stored')
+  const unstored = await tokens.begin(account, 60)
+  t.equal(await inspectToken(unstored.accessToken), 'jane')
+  await t.rejects(refresh(unstored.refreshToken), WRONG, 'the token could not be stored')
   clock.ms += 11_000
   for (let i = 0; i < 2; i++) {
     const pair = await refresh(refreshToken)
@@ -151,15 +151,15 @@ t.test('stores only hashes of refresh tokens', async (t) => {
 
 t.test('ends the login when a used refresh token is reused later', async (t) => {
   const { tokens, account, refresh, inspectToken, clock, reused } = await open(t)
-  const stolenFamily = await tokens.begin(account, 60)
+  const stolenLogin = await tokens.begin(account, 60)
   const other = await tokens.begin(account, 60)
-  const next = await refresh(stolenFamily.refreshToken)
+  const next = await refresh(stolenLogin.refreshToken)
   const last = await refresh(next.refreshToken)
   clock.ms += 11_000
   await t.rejects(refresh(next.refreshToken), WRONG)
   t.match(reused, [{ namespace: 'mx', account: 'jane' }])
   await t.rejects(refresh(last.refreshToken), WRONG)
-  for (const { accessToken } of [stolenFamily, next, last])
+  for (const { accessToken } of [stolenLogin, next, last])
     await t.resolveMatch(inspectToken(accessToken), 'revoked')
   t.equal(await inspectToken(other.accessToken), 'jane', 'another login stays valid')
   await refresh(other.refreshToken)
@@ -169,17 +169,17 @@ t.test('ends the login when a used refresh token is reused later', async (t) => 
 t.test('returns the same successor for concurrent refreshes within 10 s', async (t) => {
   const { tokens, account, refresh, inspectToken, clock, reused } = await open(t)
   const { refreshToken } = await tokens.begin(account, 60)
-  const racers = await Promise.all([refresh(refreshToken), refresh(refreshToken)])
+  const concurrent = await Promise.all([refresh(refreshToken), refresh(refreshToken)])
   clock.ms += 9_000
-  racers.push(await refresh(refreshToken))
-  t.equal(new Set(racers.map((pair) => pair.refreshToken)).size, 1)
-  for (const { accessToken } of racers) t.equal(await inspectToken(accessToken), 'jane')
-  const [first, second] = await Promise.all(racers.map((pair) => refresh(pair.refreshToken)))
+  concurrent.push(await refresh(refreshToken))
+  t.equal(new Set(concurrent.map((pair) => pair.refreshToken)).size, 1)
+  for (const { accessToken } of concurrent) t.equal(await inspectToken(accessToken), 'jane')
+  const [first, second] = await Promise.all(concurrent.map((pair) => refresh(pair.refreshToken)))
   t.equal(first!.refreshToken, second!.refreshToken, 'including concurrent uses of the successor')
   t.equal(await inspectToken(first!.accessToken), 'jane')
   t.equal(reused.length, 0)
   clock.ms += 11_000
-  await t.rejects(refresh(racers[0]!.refreshToken), WRONG, 'a later use is reuse')
+  await t.rejects(refresh(concurrent[0]!.refreshToken), WRONG, 'a later use is reuse')
   t.equal(reused.length, 1)
 })
 
@@ -330,7 +330,7 @@ t.test('limits individual revocations and names the alternatives', async (t) => 
 
 t.test('issues tokens for any account to components of the platform', async (t) => {
   const { tokens, inspectToken } = await open(t)
-  const known = { scopes: ['service'], metadata: {}, issuer: 'mx' }
-  const token = await tokens.issue({ id: 'x-latest', name: 'x', type: 'service', ...known })
+  const defaults = { scopes: ['service'], metadata: {}, issuer: 'mx' }
+  const token = await tokens.issue({ id: 'x-latest', name: 'x', type: 'service', ...defaults })
   t.equal(await inspectToken(token), 'x-latest')
 })

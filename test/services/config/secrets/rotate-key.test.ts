@@ -12,8 +12,8 @@ import { createSnapshots } from '../../../../services/config/snapshots.ts'
 import { formatTreeJson } from '../../../../services/config/tree/tree-text.ts'
 import { dumpStore, KEY, OTHER_KEY, openPlatformConfig } from '../../../fixtures/platform-config.ts'
 
-const from = parseSecretKey(KEY, 'key')
-const to = parseSecretKey(OTHER_KEY, 'key')
+const oldKey = parseSecretKey(KEY, 'key')
+const newKey = parseSecretKey(OTHER_KEY, 'key')
 
 /** A store with secrets in current and earlier versions of two namespaces, and a namespace without secrets. */
 async function open(t: Test) {
@@ -30,7 +30,7 @@ async function open(t: Test) {
 }
 
 /** Contents of every version of every namespace, with secrets. */
-async function readAll(store: Store, key = to): Promise<string[]> {
+async function readAll(store: Store, key = newKey): Promise<string[]> {
   const all: string[] = []
   for (const namespace of ['bar', 'foo', 'mx']) {
     const snapshots = createSnapshots(store)
@@ -55,32 +55,32 @@ const ALL = [
 ]
 
 /** The store, which fails or runs a function before the commit with this number. */
-function atCommit(store: Store, number: number, act: () => Promise<void>): Store {
+function atCommit(store: Store, number: number, action: () => Promise<void>): Store {
   let count = 0
   return {
     ...store,
     async commit(writes) {
-      if (++count === number) await act()
+      if (++count === number) await action()
       return store.commit(writes)
     },
   }
 }
 
 const fail = async () => {
-  throw new Error('the power failed')
+  throw new Error('commit failed')
 }
 
 t.test(
   're-encrypts all secrets of all versions and leaves no data encrypted with the old key',
   async (t) => {
     const { store } = await open(t)
-    t.strictSame(await readAll(store, from), ALL)
-    await changeSecretKey({ store, from, to })
+    t.strictSame(await readAll(store, oldKey), ALL)
+    await changeSecretKey({ store, from: oldKey, to: newKey })
     t.strictSame(await readAll(store), ALL)
     const dump = await dumpStore(store)
-    t.notMatch(dump, new RegExp(from.id))
-    t.match(await readKeyNote(store), { keyId: to.id, untidy: false })
-    await changeSecretKey({ store, from, to })
+    t.notMatch(dump, new RegExp(oldKey.id))
+    t.match(await readKeyNote(store), { keyId: newKey.id, untidy: false })
+    await changeSecretKey({ store, from: oldKey, to: newKey })
     t.equal(await dumpStore(store), dump, 'a repetition has no effect')
   },
 )
@@ -88,21 +88,29 @@ t.test(
 t.test('leaves one consistent key after an interruption at any point', async (t) => {
   let count = 0
   const { store: first } = await open(t)
-  await changeSecretKey({ store: atCommit(first, Number.POSITIVE_INFINITY, fail), from, to })
+  await changeSecretKey({
+    store: atCommit(first, Number.POSITIVE_INFINITY, fail),
+    from: oldKey,
+    to: newKey,
+  })
   for (let isDone = false; !isDone; ) {
     const { store } = await open(t)
     count++
-    isDone = await changeSecretKey({ store: atCommit(store, count, fail), from, to }).then(
+    isDone = await changeSecretKey({
+      store: atCommit(store, count, fail),
+      from: oldKey,
+      to: newKey,
+    }).then(
       () => true,
       () => false,
     )
     const note = (await readKeyNote(store))!
-    const key = note.keyId === to.id ? to : from
+    const key = note.keyId === newKey.id ? newKey : oldKey
     t.strictSame(await readAll(store, key), ALL, `interrupted at commit ${count}`)
     await tidy(store)
-    const other = key === to ? from : to
+    const other = key === newKey ? oldKey : newKey
     t.notMatch(await dumpStore(store), new RegExp(other.id), 'leftovers are deleted')
-    await changeSecretKey({ store, from, to })
+    await changeSecretKey({ store, from: oldKey, to: newKey })
     t.strictSame(await readAll(store), ALL)
   }
   t.ok(count > 8, `${count} commits`)
@@ -118,7 +126,7 @@ t.test('loses no concurrent change', async (t) => {
       await call('Set', { path: 'k', value, options })
       await call('Set', { namespace: 'bar', path: 'y', value, options })
     }
-    await changeSecretKey({ store: atCommit(store, at, change), from, to })
+    await changeSecretKey({ store: atCommit(store, at, change), from: oldKey, to: newKey })
     t.strictSame(
       await readAll(store),
       [
@@ -129,7 +137,7 @@ t.test('loses no concurrent change', async (t) => {
       ],
       `at commit ${at}`,
     )
-    t.notMatch(await dumpStore(store), new RegExp(from.id))
+    t.notMatch(await dumpStore(store), new RegExp(oldKey.id))
     await t.rejects(change(), { code: 503, message: /now encrypted with another key/ })
   }
 })
@@ -137,14 +145,22 @@ t.test('loses no concurrent change', async (t) => {
 t.test('does not delete records of a rotation in progress', async (t) => {
   for (let at = 1; at < 9; at++) {
     const { store } = await open(t)
-    await changeSecretKey({ store: atCommit(store, 3, fail), from, to }).catch(() => {})
-    await changeSecretKey({ store: atCommit(store, at, () => tidy(store)), from, to })
+    await changeSecretKey({ store: atCommit(store, 3, fail), from: oldKey, to: newKey }).catch(
+      () => {},
+    )
+    await changeSecretKey({
+      store: atCommit(store, at, () => tidy(store)),
+      from: oldKey,
+      to: newKey,
+    })
     t.strictSame(await readAll(store), ALL, `cleaned up at commit ${at}`)
   }
   for (let at = 1; at < 4; at++) {
     const { store } = await open(t)
-    await changeSecretKey({ store: atCommit(store, 3, fail), from, to }).catch(() => {})
-    await tidy(atCommit(store, at, () => changeSecretKey({ store, from, to })))
+    await changeSecretKey({ store: atCommit(store, 3, fail), from: oldKey, to: newKey }).catch(
+      () => {},
+    )
+    await tidy(atCommit(store, at, () => changeSecretKey({ store, from: oldKey, to: newKey })))
     t.strictSame(await readAll(store), ALL, `changed at commit ${at} of the cleanup`)
   }
 })
@@ -153,7 +169,7 @@ t.test('does nothing with a wrong key', async (t) => {
   const { store } = await open(t)
   const before = await dumpStore(store)
   const invalid = parseSecretKey(Buffer.alloc(32, 3).toString('base64'), 'key')
-  await t.rejects(changeSecretKey({ store, from: invalid, to }), {
+  await t.rejects(changeSecretKey({ store, from: invalid, to: newKey }), {
     message: 'the secrets of the configuration are not encrypted with the previous key',
   })
   t.equal(await dumpStore(store), before)
@@ -165,11 +181,11 @@ t.test('reports a secret that cannot be decrypted and retains the key', async (t
   const [version] = (await store.list(table, { prefix: 'now/tree' })).records
   const text = Buffer.from(version!.value).toString().replace('"x"', '"y"')
   await store.commit([{ table, key: version!.key, value: Buffer.from(text) }])
-  await t.rejects(changeSecretKey({ store, from, to }), {
+  await t.rejects(changeSecretKey({ store, from: oldKey, to: newKey }), {
     message: 'the secret y of foo cannot be decrypted: it was modified or belongs to another path',
   })
-  t.match(await readKeyNote(store), { keyId: from.id })
-  t.strictSame((await readAll(store, from)).slice(2), ALL.slice(2))
+  t.match(await readKeyNote(store), { keyId: oldKey.id })
+  t.strictSame((await readAll(store, oldKey)).slice(2), ALL.slice(2))
 })
 
 t.test('gives up while heads change continuously', async (t) => {
@@ -183,10 +199,10 @@ t.test('gives up while heads change continuously', async (t) => {
       return store.commit(writes)
     },
   }
-  await t.rejects(changeSecretKey({ store: busy, from, to, timeoutMs: 200 }), {
+  await t.rejects(changeSecretKey({ store: busy, from: oldKey, to: newKey, timeoutMs: 200 }), {
     message: 'the configuration is being changed concurrently; its secret key could not be rotated',
   })
-  t.strictSame(await readAll(store, from), ALL)
+  t.strictSame(await readAll(store, oldKey), ALL)
 })
 
 t.test('does nothing without secrets', async (t) => {
@@ -194,7 +210,7 @@ t.test('does nothing without secrets', async (t) => {
   const { set } = await openPlatformConfig(t, { store })
   await set('a', 1)
   const before = await dumpStore(store)
-  await changeSecretKey({ store, from, to })
+  await changeSecretKey({ store, from: oldKey, to: newKey })
   await tidy(store)
   t.equal(await dumpStore(store), before)
 })

@@ -38,8 +38,8 @@ t.test('reads a stored tree as written', async (t) => {
   const other = new Map(tree).set('map', new Map().set('x', { text: '1', secret: false }))
   t.equal(formatTree(other), formatStored(other))
   t.equal(formatTree(new Map()), '{}')
-  for (const each of [tree, other, new Map(), new Map().set('é', { text: '1', secret: true })])
-    t.equal(sizeOfTree(each), Buffer.byteLength(formatTree(each)))
+  for (const node of [tree, other, new Map(), new Map().set('é', { text: '1', secret: true })])
+    t.equal(sizeOfTree(node), Buffer.byteLength(formatTree(node)))
 })
 
 t.test('distinguishes stored secrets and maps from values that look the same', async (t) => {

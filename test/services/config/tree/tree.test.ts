@@ -54,13 +54,13 @@ t.test('detects secrets anywhere in a map', async (t) => {
 })
 
 t.test('replaces leaves and shares unchanged nodes', async (t) => {
-  const seen: string[] = []
+  const visited: string[] = []
   const same = mapLeaves(TREE, ({ names, leaf }) => {
-    seen.push(names.join('.'))
+    visited.push(names.join('.'))
     return leaf
   })
   t.equal(same, TREE)
-  t.strictSame(seen, ['a.b', 'a.c.d', 'e'])
+  t.strictSame(visited, ['a.b', 'a.c.d', 'e'])
   const other: ConfigNode = mapLeaves(TREE, ({ leaf }) =>
     leaf.secret ? { text: '"x"', secret: false } : leaf,
   )

@@ -39,9 +39,9 @@ t.test('creates an entry once for concurrent builds', async (t) => {
 
 t.test('deletes a failed entry and does not fail the waiting builds', async (t) => {
   const { use, built, cacheFolder } = open(t)
-  const failing = use('a', undefined, new Error('went wrong'))
+  const failing = use('a', undefined, new Error('build failed'))
   const pending = use('a')
-  await t.rejects(failing, { message: 'went wrong' })
+  await t.rejects(failing, { message: 'build failed' })
   t.equal(await readFile(join(await pending, 'thing'), 'utf8'), 'a')
   t.equal(built.length, 2)
   t.equal(readdirSync(join(cacheFolder, 'things')).length, 1)

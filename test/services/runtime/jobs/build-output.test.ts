@@ -29,9 +29,9 @@ t.test('yields existing and new output until the build ends', async (t) => {
 
 t.test('keeps the build running when a reader leaves', async (t) => {
   const output = await openBuildOutput(join(t.testdir({}), 'one.log'))
-  const leaving = new AbortController()
-  const reading = collect(output.read(leaving.signal))
-  leaving.abort()
+  const controller = new AbortController()
+  const reading = collect(output.read(controller.signal))
+  controller.abort()
   t.equal(await reading, '')
   output.write('more')
   await output.end()

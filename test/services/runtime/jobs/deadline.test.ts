@@ -17,9 +17,9 @@ t.test('ends work on timeout with 408 and forwards failures of the work', async 
   })
   await t.rejects(withDeadline('it', 60_000, { ...work, timeoutMs: 20 }, fail), { code: 408 })
   const failing = async () => {
-    throw new Error('its own')
+    throw new Error('work failed')
   }
-  await t.rejects(withDeadline('it', 1000, work, failing), { message: 'its own' })
+  await t.rejects(withDeadline('it', 1000, work, failing), { message: 'work failed' })
   const aborted = { ...work, signal: AbortSignal.abort(new Error('given up')) }
   await t.rejects(withDeadline('it', 20, aborted, fail), { message: 'given up' })
 })

@@ -18,7 +18,7 @@ function open(t: Test) {
   const room = createDiskRoom({ folder: folders.cache, minFreeBytes: 0 })
   const prepare = createPrepare({
     folders,
-    room,
+    room: diskRoom,
     allowsLocal: () => true,
     egress: openEgress(),
     openSecret: () => '',
@@ -63,11 +63,11 @@ t.test('appends arguments to the command of the object or the project', async (t
   mkdirSync(folders.upload('up'), { recursive: true })
   writeFileSync(join(folders.upload('up'), 'mx.yaml'), 'command: node main.js\n')
   writeFileSync(join(folders.upload('up'), 'main.js'), '')
-  const asked = { id: 'one', kind: 'build', upload: 'up' } as const
-  const { program } = await run(makeRecord({ asked, wish: { ...wish, args: ['-v'] } }))
+  const request = { id: 'one', kind: 'build', upload: 'up' } as const
+  const { program } = await run(makeRecord({ asked: request, wish: { ...wish, args: ['-v'] } }))
   t.same(program.command?.slice(1), ['main.js', '-v'])
   const command = ['node', 'other.js']
-  const next = await run(makeRecord({ asked, wish: { ...wish, command, args: ['-v'] } }))
+  const next = await run(makeRecord({ asked: request, wish: { ...wish, command, args: ['-v'] } }))
   t.same(next.program.command?.slice(1), ['other.js', '-v'])
   t.equal(readFileSync(join(folders.upload('up'), 'main.js'), 'utf8'), '', 'the upload is retained')
 })

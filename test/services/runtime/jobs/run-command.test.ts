@@ -11,15 +11,15 @@ import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
 
 const PATH = process.env['PATH']!
 
-function run(t: Test, line: string, more: Partial<CommandOptions> = {}) {
+function run(t: Test, line: string, overrides: Partial<CommandOptions> = {}) {
   const events: string[] = []
-  const cwd = more.cwd ?? makeTempFolder(t, 'run')
+  const cwd = overrides.cwd ?? makeTempFolder(t, 'run')
   const ended = runCommand(['/bin/sh', '-c', line], {
     cwd,
     env: { PATH, ONLY: 'this' },
     onOutput: (text) => events.push(text),
     signal: new AbortController().signal,
-    ...more,
+    ...overrides,
   })
   return { cwd, ended, output: () => events.join('') }
 }
@@ -69,9 +69,9 @@ t.test('passes exactly the requested environment', async (t) => {
 })
 
 t.test('kills the process group when the program ends or is cancelled', async (t) => {
-  const remaining = run(t, 'sleep 60 >/dev/null 2>&1 & echo $!')
-  await remaining.ended
-  await waitUntil(() => !isRunning(Number(remaining.output())))
+  const running = run(t, 'sleep 60 >/dev/null 2>&1 & echo $!')
+  await running.ended
+  await waitUntil(() => !isRunning(Number(running.output())))
 
   const abort = new AbortController()
   const unstoppable = run(t, 'trap "" TERM INT; sleep 60 & echo $!; wait; sleep 60', {
@@ -86,9 +86,9 @@ t.test('kills the process group when the program ends or is cancelled', async (t
 
 t.test('does not wait for a detached process that keeps the output open', async (t) => {
   const abort = new AbortController()
-  const remaining = run(t, 'setsid sleep 60 & echo $!', { signal: abort.signal })
-  t.match(await remaining.ended, { isDone: true })
-  process.kill(Number(remaining.output()), 'SIGKILL')
+  const running = run(t, 'setsid sleep 60 & echo $!', { signal: abort.signal })
+  t.match(await running.ended, { isDone: true })
+  process.kill(Number(running.output()), 'SIGKILL')
 
   const aborted = run(t, 'setsid sleep 60 & echo $!; sleep 60', { signal: abort.signal })
   await waitUntil(() => aborted.output() !== '')

@@ -28,7 +28,7 @@ import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
 function open(
   t: Test,
   address: string,
-  more: { credentials?: string; timeoutMs?: number; maxBytes?: number } = {},
+  overrides: { credentials?: string; timeoutMs?: number; maxBytes?: number } = {},
 ) {
   const rejected = makeTempFolder(t, 'fetch')
   const cacheFolder = makeTempFolder(t, 'cache')
@@ -37,7 +37,7 @@ function open(
     rejected,
     async fetch(ref?: string, signal = new AbortController().signal) {
       const folder = join(rejected, String(++count))
-      const { credentials, timeoutMs, maxBytes } = more
+      const { credentials, timeoutMs, maxBytes } = overrides
       const egress = openEgress()
       const source = {
         address,
@@ -274,9 +274,9 @@ t.test('times out if a host sends nothing', async (t) => {
   const server = createServer(() => {})
   const port = await listen(t, server)
   const address = `http://127.0.0.1:${port}/a.git`
-  const late = open(t, address, { timeoutMs: 300 })
-  await t.rejects(late.fetch(), { code: 408, message: /timed out after 300ms/ })
-  t.strictSame(readdirSync(late.rejected), [])
+  const timedOut = open(t, address, { timeoutMs: 300 })
+  await t.rejects(timedOut.fetch(), { code: 408, message: /timed out after 300ms/ })
+  t.strictSame(readdirSync(timedOut.rejected), [])
   const fetcher = open(t, address)
   const requested = once(server, 'request')
   const abort = new AbortController()

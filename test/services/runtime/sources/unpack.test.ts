@@ -151,9 +151,9 @@ t.test(
     for (const bytes of [archive, gzipSync(archive)]) {
       async function* fail() {
         yield bytes.subarray(0, 60)
-        throw new Error('went away')
+        throw new Error('sender failed')
       }
-      await t.rejects(unpackSource(fail(), join(rejected, 'source')), { message: 'went away' })
+      await t.rejects(unpackSource(fail(), join(rejected, 'source')), { message: 'sender failed' })
       t.notOk(existsSync(join(rejected, 'source')))
     }
     mkdirSync(join(rejected, 'there', 'kept'), { recursive: true })

@@ -25,7 +25,7 @@ function open(t: Test, options: Partial<UploadsOptions> = {}) {
 }
 
 /** An upload whose client stopped sending. */
-async function* stall(): AsyncGenerator<Uint8Array> {
+async function* stalledUpload(): AsyncGenerator<Uint8Array> {
   await new Promise(() => {})
   yield new Uint8Array()
 }
@@ -99,22 +99,22 @@ t.test('deletes unused uploads', async (t) => {
 
 t.test('ends an upload on timeout and leaves no files', async (t) => {
   const { folders, uploads } = open(t, { timeoutMs: 50 })
-  const late = { code: 408, message: 'the upload timed out after 50ms' }
-  await t.rejects(uploads.take(KEY, stall()), late)
+  const timeoutError = { code: 408, message: 'the upload timed out after 50ms' }
+  await t.rejects(uploads.take(KEY, stalledUpload()), timeoutError)
   t.same(readdirSync(folders.uploads), [])
 })
 
 t.test('ends a stalled upload before the timeout', async (t) => {
   const { folders, uploads } = open(t, { idleMs: 50 })
   const idle = { code: 408, message: 'the upload stalled for 50ms' }
-  await t.rejects(uploads.take(KEY, stall()), idle)
+  await t.rejects(uploads.take(KEY, stalledUpload()), idle)
   t.same(readdirSync(folders.uploads), [])
 })
 
 t.test('leaves a slot to other namespaces while uploads stall', async (t) => {
   const { uploads } = open(t, { idleMs: 1000, maxWaitMs: 50 })
   const stalled = ['ta', 'tb'].flatMap((namespace) =>
-    Array.from({ length: 8 }, () => uploads.take({ ...KEY, namespace }, stall())),
+    Array.from({ length: 8 }, () => uploads.take({ ...KEY, namespace }, stalledUpload())),
   )
   const settled = Promise.allSettled(stalled)
   await uploads.take(KEY, pack(t, 'one'))

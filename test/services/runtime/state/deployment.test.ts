@@ -17,7 +17,7 @@ const RUNNING: WorkloadState = {
 function start(
   t: Test,
   events: readonly (WorkloadState | undefined)[],
-  more: Partial<DeploymentOptions> = {},
+  overrides: Partial<DeploymentOptions> = {},
 ) {
   const phases: string[] = []
   const deployment = startDeployment({
@@ -34,7 +34,7 @@ function start(
       await new Promise((resolve) => signal.addEventListener('abort', resolve))
     },
     onPhase: () => void phases.push(deployment.phase),
-    ...more,
+    ...overrides,
   })
   const read = async () => {
     const parts: string[] = []
@@ -68,10 +68,10 @@ t.test('queues only requests that need a build', async (t) => {
   }
   const { deployment } = start(t, [RUNNING], {
     acquireSlot: async () => {
-      throw new Error('no place')
+      throw new Error('no node available')
     },
   })
-  await t.rejects(deployment.done, { message: 'no place' })
+  await t.rejects(deployment.done, { message: 'no node available' })
 })
 
 t.test("fails with the runtime's error if the program does not start", async (t) => {
@@ -84,11 +84,11 @@ t.test("fails with the runtime's error if the program does not start", async (t)
 
 t.test('fails with the cause and writes it to the output if the build fails', async (t) => {
   const prepare = async () => {
-    throw new Error('no luck\nand its tail')
+    throw new Error('build failed\nlast output line')
   }
   const { deployment, read } = start(t, [], { prepare })
-  await t.rejects(deployment.done, { message: 'no luck\nand its tail' })
-  t.equal(await read(), 'no luck\n')
+  await t.rejects(deployment.done, { message: 'build failed\nlast output line' })
+  t.equal(await read(), 'build failed\n')
 })
 
 t.test('ends in every phase when cancelled', async (t) => {

@@ -19,7 +19,7 @@ import { makeRecord, makeRevision } from '../parts.ts'
 const NEXT_REQUEST: Requested = { id: 'two', kind: 'build', upload: '' }
 
 /** Serves the contents of its own file. Writes its number to `note`, and listens once `gate` exists. */
-function toPatient(answer: string, gate: string, note: string, build = ''): Files {
+function makeWaitingProgram(answer: string, gate: string, note: string, build = ''): Files {
   const main = `
 const { existsSync, readFileSync, writeFileSync } = require('node:fs')
 writeFileSync(${JSON.stringify(note)}, String(process.pid))
@@ -37,19 +37,20 @@ t.test('never serves from a deleted build after a superseding update', async (t)
   const runtime = await openPlatformRuntime(t)
   const folder = makeTempFolder(t, 'gates')
   const [gate, note] = [join(folder, 'gate'), join(folder, 'note')]
-  await runtime.create('shop', toPatient('one', folder, join(folder, 'first')))
+  await runtime.create('shop', makeWaitingProgram('one', folder, join(folder, 'first')))
   await runtime.settled('shop')
-  await runtime.update('shop', toPatient('two', gate, note))
+  await runtime.update('shop', makeWaitingProgram('two', gate, note))
   await waitUntil(() => existsSync(note))
   const [address] = runtime.registrar.addresses.get('shop')!
   const last = join(folder, 'last')
   const build = `build: 'while [ ! -e ${last} ]; do sleep 0.05; done'\n`
-  await runtime.update('shop', toPatient('three', folder, join(folder, 'third'), build))
+  await runtime.update('shop', makeWaitingProgram('three', folder, join(folder, 'third'), build))
   for await (const { metadata } of runtime.follow('shop'))
     if (metadata['update'] === 'building') break
   writeFileSync(gate, '')
   const pid = Number(readFileSync(note, 'utf8'))
-  const isReplaced = () => runtime.registrar.addresses.get('shop')!.some((one) => one !== address)
+  const isReplaced = () =>
+    runtime.registrar.addresses.get('shop')!.some((current) => current !== address)
   await waitUntil(() => readProcess(pid) === undefined || isReplaced())
   t.equal(await runtime.registrar.call('shop'), 'one')
   writeFileSync(last, '')
@@ -107,11 +108,11 @@ t.test('a revision that started before a newer request continues to serve', asyn
 
 t.test('a revision that started before it was cancelled continues to serve', async (t) => {
   const record = makeRecord({ current: makeRevision('zero') })
-  let abandon = async () => {}
+  let cancel = async () => {}
   let pending: Promise<void> | undefined
   const { objects, folders, deployments } = open(t, async () => {
     await objects.change(record, (now) => ({ ...now, asked: NEXT_REQUEST }))
-    pending = abandon()
+    pending = cancel()
   })
   abandon = () => deployments.cancel('service:mx:helloworld:latest')
   await objects.add(record)

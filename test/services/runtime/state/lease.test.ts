@@ -10,16 +10,16 @@ interface TestLease {
   readonly changes: boolean[]
   readonly renewals: () => number
   /** Makes the store unavailable. */
-  readonly cut: () => void
+  readonly disconnect: () => void
 }
 
-interface Shared {
+interface SharedStore {
   readonly clock: { ms: number }
   readonly open: (holder: string) => Promise<TestLease>
 }
 
 /** Leases of 50 ms with a stopped clock. */
-function share(t: Test): Shared {
+function share(t: Test): SharedStore {
   const store = createStore(createMemoryStore())
   t.teardown(store.close)
   const clock = { ms: 1000 }
@@ -29,7 +29,7 @@ function share(t: Test): Shared {
       let isDisconnected = false
       let renewals = 0
       const commit: Store['commit'] = async (writes) => {
-        if (isDisconnected) throw new Error('cut')
+        if (isDisconnected) throw new Error('connection lost')
         const versions = await store.commit(writes)
         renewals++
         return versions
@@ -41,7 +41,7 @@ function share(t: Test): Shared {
       })
       await lease.begin()
       t.teardown(lease.close)
-      return { lease, changes, renewals: () => renewals, cut: () => (isDisconnected = true) }
+      return { lease, changes, renewals: () => renewals, disconnect: () => (isDisconnected = true) }
     },
   }
 }
@@ -60,7 +60,7 @@ t.test('grants the lease to one server, and to the next one after its release', 
 t.test('loses the lease before another server acquires it if it cannot renew it', async (t) => {
   const { open, clock } = share(t)
   const [one, two] = [await open('one'), await open('two')]
-  one.cut()
+  one.disconnect()
   clock.ms += 34
   t.equal(one.lease.isLeader(), false)
   await waitUntil(() => one.changes.length === 2)

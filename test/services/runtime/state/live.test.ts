@@ -5,12 +5,12 @@ import { makeRecord, makeRevision } from '../parts.ts'
 
 const KEY = { namespace: 'mx', name: 'helloworld', version: 'latest' }
 
-function toState(more: Partial<WorkloadState> = {}): WorkloadState {
-  return { ...KEY, revision: 'one', status: 'running', ready: 1, retries: 0, ...more }
+function toState(overrides: Partial<WorkloadState> = {}): WorkloadState {
+  return { ...KEY, revision: 'one', status: 'running', ready: 1, retries: 0, ...overrides }
 }
 
-function toLive(more: Partial<Live> = {}): Live {
-  return { deployment: undefined, state: undefined, nowMs: 5, ...more }
+function toLive(overrides: Partial<Live> = {}): Live {
+  return { deployment: undefined, state: undefined, nowMs: 5, ...overrides }
 }
 
 t.test('is pending, building and starting, in this order, on the first request', async (t) => {

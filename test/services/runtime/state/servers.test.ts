@@ -45,15 +45,15 @@ t.test('considers a server unavailable after a minute without heartbeat', async 
 t.test(
   "reports the state of an unavailable server's services as unknown with a remedy",
   async (t) => {
-    const remaining = makeRuntimeState(t)
-    const one = await openPlatformRuntime(t, { server: 'one' }, remaining)
-    await one.create('shop', toPlain('one'))
-    await one.settled('shop')
-    await one.close()
-    const otherHost = { ...remaining, folder: makeTempFolder(t, 'runtime') }
+    const sharedState = makeRuntimeState(t)
+    const firstServer = await openPlatformRuntime(t, { server: 'one' }, sharedState)
+    await firstServer.create('shop', toPlain('one'))
+    await firstServer.settled('shop')
+    await firstServer.close()
+    const otherHost = { ...sharedState, folder: makeTempFolder(t, 'runtime') }
     const later = { server: 'two', nowMs: () => Date.now() + 120_000 }
-    const two = await openPlatformRuntime(t, later, otherHost)
-    const [service] = await two.read()
+    const secondServer = await openPlatformRuntime(t, later, otherHost)
+    const [service] = await secondServer.read()
     t.match(service, {
       status: 0,
       metadata: {

@@ -47,7 +47,7 @@ t.test(
       })
       await runtime.apply(makeWorkload(t, source))
       await done
-      if (steadyMs === 1) t.ok(maximum < 5, 'the count continues')
+      if (steadyMs === 1) t.ok(maximum < 5, 'the failure count is reset')
       else t.equal(maximum, 5, 'a short ready time counts as a failure')
       await runtime.close()
     }
@@ -70,9 +70,9 @@ t.test('reports restarts and the last failure of a running instance', async (t) 
 t.test('keeps restarting a revision that was ready before', async (t) => {
   const flag = join(makeTempFolder(t, 'flag'), 'database')
   const needs = `if (!require('node:fs').existsSync(${JSON.stringify(flag)})) process.exit(1)`
-  const end = join(makeTempFolder(t, 'end'), 'now')
-  const ends = `setInterval(() => require('node:fs').existsSync('${end}') && process.exit(1), 5)`
-  const source = `${needs}; ${SERVE_CODE}; ${ends}`
+  const exitFile = join(makeTempFolder(t, 'end'), 'now')
+  const exitOnFile = `setInterval(() => require('node:fs').existsSync('${exitFile}') && process.exit(1), 5)`
+  const source = `${needs}; ${SERVE_CODE}; ${exitOnFile}`
   const isFailed = ({ status, retries }: { status: string; retries: number }) =>
     status === 'error' && retries >= 7
   for (const wasReady of [true, false]) {
@@ -83,10 +83,10 @@ t.test('keeps restarting a revision that was ready before', async (t) => {
     if (!wasReady) {
       await whenState(runtime, ({ status }) => status === 'running')
       rmSync(flag)
-      writeFileSync(end, '')
+      writeFileSync(exitFile, '')
     }
     await whenState(runtime, isFailed)
-    rmSync(end, { force: true })
+    rmSync(exitFile, { force: true })
     writeFileSync(flag, '')
     t.match(await whenState(runtime, ({ status }) => status === 'running'), { ready: 1 })
     await runtime.close()
@@ -108,8 +108,8 @@ t.test(
   'keeps the registration of a failed instance until its replacement is ready or it is stopped',
   async (t) => {
     const { runtime, registrar } = openProcessRuntime(t)
-    const end = join(makeTempFolder(t, 'end'), 'now')
-    const hasEnded = `require('node:fs').existsSync('${end}')`
+    const exitFile = join(makeTempFolder(t, 'end'), 'now')
+    const hasEnded = `require('node:fs').existsSync('${exitFile}')`
     const workload = makeWorkload(
       t,
       `${SERVE_CODE}; setInterval(() => ${hasEnded} && process.exit(1), 5)`,
@@ -118,11 +118,11 @@ t.test(
     for (const isLast of [false, true]) {
       await startRunning(runtime, workload)
       t.equal(countFailed() ?? 0, 0)
-      writeFileSync(end, '')
+      writeFileSync(exitFile, '')
       await whenState(runtime, ({ status }) => status === 'error')
       t.equal(countFailed(), 1)
       t.same(registrar.addresses.get(workload.name), [])
-      if (!isLast) rmSync(end)
+      if (!isLast) rmSync(exitFile)
     }
     await runtime.remove(workload)
     t.equal(countFailed(), 0)

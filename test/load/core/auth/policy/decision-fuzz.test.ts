@@ -170,16 +170,17 @@ t.test(`${CASES} calls with random rules match the decisions of the model`, asyn
       resource: { type: 'service', name: pick(['auth', 'auth', 'shop']), endpoint },
     }
     const expected = decideByModel(source.rules, account, target)
-    const found = await decideByCode(authorizer, account, target)
+    const decision = await decideByCode(authorizer, account, target)
     counts[expected as 'granted']++
     const details = { i, account, target, rules: [...source.rules] }
-    if (found !== expected) differences.push({ ...details, found, expected })
+    if (decision !== expected) differences.push({ ...details, found: decision, expected })
 
     const isRepair = /^(?:auth\.token|rules\.\w+|accounts\.\w+)$/i.test(endpoint)
     const isAuthService = target.resource.name === 'auth' && target.domain === 'mx'
     if (isModelOperator(account) && isRepair && isAuthService) {
       counts.repairs++
-      if (found !== 'granted') differences.push({ ...details, found, expected: 'no lock-out' })
+      if (decision !== 'granted')
+        differences.push({ ...details, found: decision, expected: 'no lock-out' })
     }
     if (i % 3 !== 0 || account === undefined || target.domain !== 'mx') continue
     // The caller is anonymous until its credentials are verified.
@@ -243,15 +244,16 @@ t.test(`none of ${CASES} accounts acts beyond the namespace and the service of i
     const ctx = { account } as unknown as Context
     const [namespace, name] = [pick(NAMESPACES), pick(Object.keys(sendRequest))]
     const service = pick(['shop', 'shop.eu', 'pay', 'shopping', 'eu'])
-    let found = true
+    let isAllowed = true
     try {
       sendRequest[name]!(ctx, namespace, service)
     } catch {
-      found = false
+      isAllowed = false
     }
-    counts[found ? 'allowed' : 'denied']++
+    counts[isAllowed ? 'allowed' : 'denied']++
     const expected = isAllowedByModel(account, namespace, name, service)
-    if (found !== expected) differences.push({ account, namespace, name, service, found, expected })
+    if (isAllowed !== expected)
+      differences.push({ account, namespace, name, service, found: isAllowed, expected })
   }
   t.same(differences, [])
   for (const [name, count] of Object.entries(counts)) t.ok(count > 1000, `${name}: ${count}`)

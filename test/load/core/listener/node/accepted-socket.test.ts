@@ -28,7 +28,7 @@ const PING = Buffer.from([0x89, 0x81, 0, 0, 0, 0, 0x68])
 /** Last frame of a fragmented message, with one byte. */
 const END = Buffer.from([0x80, 0x81, 0, 0, 0, 0, 0x68])
 
-function keep(messages: string[], ends: string[]): SocketReceiver {
+function record(messages: string[], ends: string[]): SocketReceiver {
   return {
     onMessage: (data) => messages.push(Buffer.from(data).toString()),
     onDrain: () => {},
@@ -41,7 +41,7 @@ t.test('messages sent before the handshake response are delivered', async (t) =>
   const handle = async (x: Exchange) => {
     while (x.path !== '/') await new Promise(setImmediate)
     for (let tick = 0; tick < 20; tick++) await new Promise(setImmediate)
-    x.accept(keep(messages, []))
+    x.accept(record(messages, []))
   }
   const { port } = await openListener(t, createNodeListener, handle)
   const client = new RawClient(port)
@@ -62,7 +62,7 @@ t.test('counts incomplete messages, and closes the largest beyond the budget', a
   })
   const messages: string[] = []
   const { port } = await openListener(t, createNodeListener, (x) => {
-    x.accept(keep(messages, []))
+    x.accept(record(messages, []))
   })
   const clients = [new RawClient(port), new RawClient(port)] as const
   t.teardown(() => clients.map((client) => client.destroy()))
@@ -71,15 +71,15 @@ t.test('counts incomplete messages, and closes the largest beyond the budget', a
     Buffer.from([0x02, 0xfe, 0xea, 0x60, 0, 0, 0, 0]),
     Buffer.alloc(60_000),
   ])
-  const more = Buffer.from(frame).fill(0, 0, 1)
+  const nextFrame = Buffer.from(frame).fill(0, 0, 1)
   for (const client of clients) {
     client.send(HANDSHAKE)
     await client.waitUntil(({ text }) => text.includes('\r\n\r\n'))
   }
   const [small, large] = clients
-  small.send(Buffer.concat([frame, PING, more]))
+  small.send(Buffer.concat([frame, PING, nextFrame]))
   await waitUntil(() => bodyMemory.usedBytes === 2 * frame.length)
-  large.send(Buffer.concat([frame, more, more]))
+  large.send(Buffer.concat([frame, nextFrame, nextFrame]))
   await large.waitUntil(({ closed }) => closed)
   t.equal(bodyMemory.usedBytes, 2 * frame.length)
   small.send(Buffer.concat([END, ...new Array(100).fill(PING), HELLO]))
@@ -92,7 +92,7 @@ t.test('an unmasked frame closes the WebSocket with 1002', async (t) => {
   const messages: string[] = []
   const ends: string[] = []
   const { port, gateway } = await openListener(t, createNodeListener, (x) => {
-    x.accept(keep(messages, ends))
+    x.accept(record(messages, ends))
   })
   const client = new RawClient(port)
   client.send(HANDSHAKE)
@@ -110,7 +110,7 @@ t.test('pings a silent client and ends it without a pong, but not a paused one',
   mock.timers.enable({ apis: ['setInterval'] })
   t.teardown(() => mock.timers.reset())
   const { port, gateway } = await openListener(t, createNodeListener, (x) => {
-    const socket = x.accept(keep([], ends))!
+    const socket = x.accept(record([], ends))!
     if (x.path === '/held') socket.pause()
   })
   const [responses, silent, paused] = await Promise.all([
@@ -118,7 +118,7 @@ t.test('pings a silent client and ends it without a pong, but not a paused one',
     connectWebSocket(t, port, [], { autoPong: false }),
     connectWebSocket(t, port, [], { autoPong: false, path: '/held' }),
   ])
-  const end = getClose(silent)
+  const closed = getClose(silent)
   const pings = { answers: 0, silent: 0, paused: 0 }
   responses.on('ping', () => pings.answers++)
   silent.on('ping', () => pings.silent++)
@@ -133,7 +133,7 @@ t.test('pings a silent client and ends it without a pong, but not a paused one',
     await new Promise((resolve) => setTimeout(resolve, 20))
     mock.timers.tick(30_000)
   }
-  t.equal(await end, '1006')
+  t.equal(await closed, '1006')
   t.strictSame(pings, { answers: 3, silent: 1, paused: 0 })
   t.strictSame(ends, ['1006 '])
   t.equal(responses.readyState, responses.OPEN)

@@ -60,9 +60,9 @@ t.test('closes an idle client connection after client_keep_alive, by default 75 
   await client.send(request).replies(1)
   await client.ended()
   const { port } = await openListener(t, createNodeListener, handle)
-  const usual = new RawClient(port)
-  const [reply] = await usual.send(request).replies(1)
-  usual.destroy()
+  const withDefault = new RawClient(port)
+  const [reply] = await withDefault.send(request).replies(1)
+  withDefault.destroy()
   t.match(
     reply,
     /\r\nkeep-alive: timeout=75\r\n/i,
@@ -91,8 +91,8 @@ t.test('ends a body of unknown length for HTTP/1.0 by closing the connection', a
   const client = new RawClient(port)
   const sendRequest = (path: string) =>
     client.send(`GET ${path} HTTP/1.0\r\nHost: a.test\r\nConnection: keep-alive\r\n\r\n`)
-  const [known] = await sendRequest('/known').replies(1)
-  t.match(known, /\r\nconnection: keep-alive\r\n/i)
+  const [knownLength] = await sendRequest('/known').replies(1)
+  t.match(knownLength, /\r\nconnection: keep-alive\r\n/i)
   client.text = ''
   await sendRequest('/unknown').ended()
   const [head, body] = client.text.split('\r\n\r\n')

@@ -18,12 +18,12 @@ import { waitUntil } from '../../../../fixtures/raw-backend.ts'
 import type { Teardown } from '../../../../fixtures/teardown.ts'
 
 const root = createAuthority('root')
-const middle = root.createAuthority('middle')
+const intermediate = root.createAuthority('middle')
 const alice = root.issue('alice')
-const bob = middle.issue('bob')
-const stranger = createAuthority('other').issue('mallory')
+const bob = intermediate.issue('bob')
+const untrusted = createAuthority('other').issue('mallory')
 
-interface Shown {
+interface ClientCertificate {
   readonly cert?: string
   readonly key?: string
 }
@@ -53,7 +53,7 @@ async function open(t: Teardown, isOptional: boolean, options: Partial<ListenerO
 /** Received headers of a request over HTTP/1.1, or undefined if the connection was rejected. */
 async function sendRequest(
   port: number,
-  { cert, key }: Shown,
+  { cert, key }: ClientCertificate,
   headers = {},
 ): Promise<string[] | undefined> {
   const options = {
@@ -73,7 +73,10 @@ async function sendRequest(
 }
 
 /** Received headers of a request over HTTP/2. */
-async function sendRequest2(port: number, { cert, key }: Shown): Promise<string[] | undefined> {
+async function sendRequest2(
+  port: number,
+  { cert, key }: ClientCertificate,
+): Promise<string[] | undefined> {
   const client = connectHttp2(`https://127.0.0.1:${port}`, {
     rejectUnauthorized: false,
     ...(cert && { cert, key: key! }),
@@ -99,7 +102,7 @@ interface Resumed {
 /** Sends a request over this protocol, with the session of an earlier connection. */
 async function requestWith(
   port: number,
-  { cert, key }: Shown,
+  { cert, key }: ClientCertificate,
   version: SecureVersion,
   ALPNProtocols: string[],
   session?: Buffer,
@@ -140,7 +143,7 @@ t.test('a required client certificate must be issued by the configured authority
   for (const sendWith of [sendRequest, sendRequest2]) {
     t.same(await sendWith(port, alice), ['client-cert', toBinary(alice.cert)], sendWith.name)
     t.equal(await sendWith(port, {}), undefined)
-    t.equal(await sendWith(port, stranger), undefined)
+    t.equal(await sendWith(port, untrusted), undefined)
     t.equal(await sendWith(port, bob), undefined, 'the intermediate authority is unknown')
   }
   t.equal(served.length, 2)
@@ -148,24 +151,29 @@ t.test('a required client certificate must be issued by the configured authority
 
 t.test('client-cert-chain has the intermediate certificates without the root', async (t) => {
   const { port } = await open(t, false)
-  const shown = { cert: `${bob.cert}\n${middle.cert}`, key: bob.key }
-  const expected = ['client-cert', toBinary(bob.cert), 'client-cert-chain', toBinary(middle.cert)]
-  t.same(await sendRequest(port, shown), expected)
-  t.same(await sendRequest2(port, shown), expected)
+  const certificate = { cert: `${bob.cert}\n${intermediate.cert}`, key: bob.key }
+  const expected = [
+    'client-cert',
+    toBinary(bob.cert),
+    'client-cert-chain',
+    toBinary(intermediate.cert),
+  ]
+  t.same(await sendRequest(port, certificate), expected)
+  t.same(await sendRequest2(port, certificate), expected)
 })
 
 t.test(
   'TLS sessions are not resumed, so every connection presents its certificate and chain',
   async (t) => {
     const { port } = await open(t, false)
-    const shown = { cert: `${bob.cert}\n${middle.cert}`, key: bob.key }
+    const certificate = { cert: `${bob.cert}\n${intermediate.cert}`, key: bob.key }
     for (const version of ['TLSv1.2', 'TLSv1.3'] as const)
       for (const protocol of ['http/1.1', 'h2']) {
-        const first = await requestWith(port, shown, version, [protocol])
+        const first = await requestWith(port, certificate, version, [protocol])
         t.ok(first.session, `${version} ${protocol}`)
-        const second = await requestWith(port, shown, version, [protocol], first.session)
+        const second = await requestWith(port, certificate, version, [protocol], first.session)
         t.equal(second.isReused, false, `${version} ${protocol}`)
-        t.match(second.text, `"client-cert-chain","${toBinary(middle.cert)}"`)
+        t.match(second.text, `"client-cert-chain","${toBinary(intermediate.cert)}"`)
       }
   },
 )
@@ -187,7 +195,7 @@ t.test('an optional client certificate is rejected if it is invalid', async (t) 
   const { port, served } = await open(t, true)
   for (const sendWith of [sendRequest, sendRequest2]) {
     t.same(await sendWith(port, {}), [], sendWith.name)
-    t.equal(await sendWith(port, stranger), undefined)
+    t.equal(await sendWith(port, untrusted), undefined)
   }
   t.equal(served.length, 2)
 })

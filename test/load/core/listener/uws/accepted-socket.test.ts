@@ -40,9 +40,9 @@ t.test(
       { maxMessageBytes: 64 * KIB },
     )
     const client = await connectWebSocket(t, port)
-    const end = getClose(client)
+    const closed = getClose(client)
     client.send(Buffer.alloc(200 * KIB))
-    t.equal(await end, '1006')
+    t.equal(await closed, '1006')
     await gateway.idle()
     t.strictSame(ends, ['1009 message too long'])
     t.match(served[0], { bytesIn: 0, aborted: true })

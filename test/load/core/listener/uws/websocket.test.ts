@@ -102,20 +102,20 @@ t.test('rejects a WebSocket beyond max_client_websockets with 503', async (t) =>
   t.equal(status, 503)
   t.equal(headers['retry-after'], '1')
   t.match(JSON.parse(body).Detail, /2 open \(max_client_websockets\).*trusted_proxies/)
-  const end = once(backend.sockets[0]!, 'close')
+  const closed = once(backend.sockets[0]!, 'close')
   first.close()
-  await end
+  await closed
   await connectWebSocket(t, port)
 })
 
 t.test('a WebSocket whose handshake failed does not count', async (t) => {
   const backend = await openBackendServer(t, { verifyClient: () => false })
-  const nobody = await openBackendServer(t)
-  nobody.server.close()
+  const unusedBackend = await openBackendServer(t)
+  unusedBackend.server.close()
   const listener = { maxClientSockets: 1 }
   for (const [to, status] of [
     [backend, 401],
-    [nobody, 502],
+    [unusedBackend, 502],
   ] as const) {
     const { port } = await openWebGateway(t, createUwsListener, [to.port], { listener })
     for (let i = 0; i < 3; i++) t.equal((await rejectedWebSocket(port)).status, status)
@@ -124,8 +124,8 @@ t.test('a WebSocket whose handshake failed does not count', async (t) => {
 
 t.test('forwards messages without a length limit', async (t) => {
   const backend = await openBackendServer(t)
-  const none = Number.POSITIVE_INFINITY
-  const limit = { maxMessageBytes: none, listener: { maxMessageBytes: none } }
+  const unlimited = Number.POSITIVE_INFINITY
+  const limit = { maxMessageBytes: unlimited, listener: { maxMessageBytes: unlimited } }
   const { port } = await openWebGateway(t, createUwsListener, [backend.port], limit)
   const accepted = backend.accepted()
   const client = await connectWebSocket(t, port)
@@ -193,9 +193,9 @@ t.test('the close code of a slow client reaches the backend', async (t) => {
   client.pause()
   for (let i = 0; i < 400; i++) peer.send(Buffer.alloc(64 * KIB))
   await waitUntil(() => peer.bufferedAmount > 0)
-  const end = getClose(peer)
+  const closed = getClose(peer)
   client.close(4001, 'enough')
-  t.equal(await end, '4001 enough')
+  t.equal(await closed, '4001 enough')
   client.terminate()
   await gateway.idle()
 })

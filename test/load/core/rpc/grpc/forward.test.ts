@@ -76,8 +76,8 @@ t.test('calls of every kind are forwarded to a gRPC backend', async (t) => {
     metadata.set('key-bin', Buffer.from([0, 255, 10]))
     const { message, head, status } = await client.call('Context', 'a', { metadata })
     t.equal(status.code, STATUS.OK)
-    const seen = JSON.parse(message!)
-    t.match(seen, { 'x-word': 'one, two' })
+    const receivedMetadata = JSON.parse(message!)
+    t.match(receivedMetadata, { 'x-word': 'one, two' })
     t.strictSame(head!.get('x-head'), ['first'])
     t.strictSame(head!.get('key-bin'), [Buffer.from([0, 255, 10])])
     t.strictSame(status.metadata.get('x-trailer'), ['last'])
@@ -142,9 +142,9 @@ for (const [description, fields, code] of [
       const connection = await backend.connection()
       connection.send(toFrame(FRAME.SETTINGS, 0, 0))
       await connection.waitUntil(() => /\x01[\x04\x05]\0\0\0\x01/.test(connection.text))
-      const end = fields.length > 4 ? ['grpc-status', '0'] : []
+      const trailers = fields.length > 4 ? ['grpc-status', '0'] : []
       connection.send(
-        toFrame(FRAME.HEADERS, END_STREAM | END_HEADERS, 1, toBlock([...fields, ...end])),
+        toFrame(FRAME.HEADERS, END_STREAM | END_HEADERS, 1, toBlock([...fields, ...trailers])),
       )
       const { status, head } = await call
       t.equal(status.code, code)
@@ -334,7 +334,7 @@ t.test(
     const chat = client.stream('Chat')
     chat.write({ name: 'Ann' })
     await once(chat, 'data')
-    const remaining = new Promise((resolve) => backend.server.tryShutdown(resolve))
+    const shutdown = new Promise((resolve) => backend.server.tryShutdown(resolve))
     const successor = await openGrpcBackend(t)
     await gateway.registry.register!(
       makeService(NAME, [makeNode(`127.0.0.1:${successor.port}`, { protocol: 'grpc' })]),
@@ -346,7 +346,7 @@ t.test(
     t.strictSame((await once(chat, 'data'))[0], { message: 'Hello Cid' })
     chat.end()
     t.equal((await once(chat, 'status'))[0].code, STATUS.OK)
-    await remaining
+    await shutdown
   },
 )
 
@@ -434,7 +434,7 @@ t.test('error responses of the gateway have a gRPC status', async (t) => {
   const call = (service: string, metadata = new grpc.Metadata(), method = 'SayHello') =>
     new GrpcClient(t, gateway.port, service).call(method, 'a', { metadata })
   const rows: [string, number, RegExp][] = [
-    ['nobody.Greeter', STATUS.NOT_FOUND, /^service not found: go\.mx\.api\.nobody$/],
+    ['unknown.Greeter', STATUS.NOT_FOUND, /^service not found: go\.mx\.api\.unknown$/],
     ['none.Greeter', STATUS.UNAVAILABLE, /^bad gateway: the backend refused the connection$/],
     ['http.Greeter', STATUS.UNAVAILABLE, /^bad gateway: the backend does not speak HTTP\/2$/],
     [
@@ -580,14 +580,14 @@ t.test('reply_timeout starts with the last byte that a slow backend reads', asyn
     listener: createUwsListener,
     listening: {},
   })
-  const began = performance.now()
+  const startMs = performance.now()
   const reply = await fetch(`${gateway.origin}/helloworld/Greeter/SayHello`, {
     method: 'POST',
     headers: { 'content-type': 'application/grpc-web+proto' },
     body: LONG,
   })
   t.match(await reply.text(), /grpc-status: ?5/)
-  t.ok(performance.now() - began > 200, 'longer than the reply timeout')
+  t.ok(performance.now() - startMs > 200, 'longer than the reply timeout')
 })
 
 t.test(

@@ -302,9 +302,9 @@ t.test('a long response in transit keeps the connection open without a pong', as
   const one = send(channel)
   await waitUntil(() => calls.length === 1)
   const piece = Buffer.alloc(100, ' ')
-  const pieces = 60
+  const pieceCount = 60
   // A message with a REPLY to stream 1, without metadata.
-  const body = pieces * piece.length
+  const body = pieceCount * piece.length
   const head = Buffer.alloc(20)
   head.writeUInt16BE(0x827e)
   head.writeUInt16BE(16 + body, 2)
@@ -313,7 +313,7 @@ t.test('a long response in transit keeps the connection open without a pong', as
   head[12] = 1
   const tcp = (service.sockets[0] as unknown as { _socket: Socket })._socket
   tcp.write(head)
-  for (let i = 0; i < pieces; i++) {
+  for (let i = 0; i < pieceCount; i++) {
     await delay(50)
     tcp.write(piece)
   }
@@ -423,8 +423,8 @@ t.test('calls are balanced between several connections', async (t) => {
   const served = calls.length
   for (let i = 0; i < 300; i++) send(channel)
   await waitUntil(() => calls.length === served + 300)
-  const more = service.connections.map(({ pending }, i) => pending - before[i]!)
-  t.strictSame(more, [100, 100, 100])
+  const addedCalls = service.connections.map(({ pending }, i) => pending - before[i]!)
+  t.strictSame(addedCalls, [100, 100, 100])
   t.equal(service.sockets.length, 3)
 })
 

@@ -8,9 +8,9 @@ t.test('runs an executable file', async (t) => {
   const built = await only.build()
   t.match(built, { command: ['./greeter'], language: 'executable', protocol: 'mx', env: {} })
   t.equal(runBuilt(built), './greeter\n')
-  const usual = makeSource(t, { 'a-tool': PRINT_SCRIPT, 'run.sh': PRINT_SCRIPT })
-  t.match(await usual.build(), { command: ['./run.sh'] })
-  t.match(await usual.build({ entrypoint: 'a-tool' }), { command: ['./a-tool'] })
+  const twoFiles = makeSource(t, { 'a-tool': PRINT_SCRIPT, 'run.sh': PRINT_SCRIPT })
+  t.match(await twoFiles.build(), { command: ['./run.sh'] })
+  t.match(await twoFiles.build({ entrypoint: 'a-tool' }), { command: ['./a-tool'] })
 })
 
 t.test('runs no file if several are executable', async (t) => {

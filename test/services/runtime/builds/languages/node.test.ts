@@ -88,8 +88,8 @@ t.test(
       t.teardown(() => child.kill('SIGKILL'))
       let text = ''
       for (const stream of [child.stdout, child.stderr])
-        stream.on('data', (more) => {
-          text += more
+        stream.on('data', (chunk) => {
+          text += chunk
           if (text.includes('service ready')) child.kill('SIGTERM')
         })
       await once(child, 'close')

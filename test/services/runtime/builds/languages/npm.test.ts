@@ -32,14 +32,14 @@ async function serve(t: Test) {
   return { count: () => count, url: `http://127.0.0.1:${port}/greeting.tgz` }
 }
 
-function toFiles(url: string, more: object = {}) {
+function toFiles(url: string, overrides: object = {}) {
   const dependencies = { greeting: url }
   const packages = {
     '': { dependencies },
     'node_modules/greeting': { version: '1.0.0', resolved: url, hasInstallScript: true },
   }
   return {
-    'package.json': JSON.stringify({ dependencies, ...more }),
+    'package.json': JSON.stringify({ dependencies, ...overrides }),
     'package-lock.json': JSON.stringify({ lockfileVersion: 3, requires: true, packages }),
     'main.ts': "import greeting from 'greeting'\nconsole.log(greeting as string)\n",
   }
