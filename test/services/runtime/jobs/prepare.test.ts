@@ -15,7 +15,7 @@ import { makeRecord, makeRevision } from '../parts.ts'
 
 function open(t: Test) {
   const folders = createFolders(makeTempFolder(t, 'prepare'))
-  const room = createDiskRoom({ folder: folders.cache, minFreeBytes: 0 })
+  const diskRoom = createDiskRoom({ folder: folders.cache, minFreeBytes: 0 })
   const prepare = createPrepare({
     folders,
     room: diskRoom,

@@ -114,7 +114,7 @@ t.test('a revision that started before it was cancelled continues to serve', asy
     await objects.change(record, (now) => ({ ...now, asked: NEXT_REQUEST }))
     pending = cancel()
   })
-  abandon = () => deployments.cancel('service:mx:helloworld:latest')
+  cancel = () => deployments.cancel('service:mx:helloworld:latest')
   await objects.add(record)
   deployments.begin(record)
   await waitUntil(() => pending !== undefined)

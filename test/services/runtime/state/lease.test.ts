@@ -84,6 +84,6 @@ t.test('retains the lease while renewing it', async (t) => {
 t.test('takes over a lease of an earlier process of the same server', async (t) => {
   const { open } = share(t)
   const killed = await open('one')
-  killed.cut()
+  killed.disconnect()
   t.equal((await open('one')).lease.isLeader(), true)
 })
