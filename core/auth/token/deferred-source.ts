@@ -23,6 +23,9 @@ export function createDeferredSource(): DeferredSource {
       async *watchTokens(signal) {
         yield* (await later).watchTokens(signal)
       },
+      async verifyApiKey(key) {
+        return (await later).verifyApiKey?.(key)
+      },
     },
     setSource: setSource,
   }
