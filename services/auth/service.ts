@@ -11,6 +11,8 @@ import { type Accounts, createAccounts } from './accounts/accounts.ts'
 import { createAdmitLogin } from './accounts/admit-login.ts'
 import { auditAccounts } from './accounts/audited-accounts.ts'
 import { type AuthQuotas, createAdmitAccount, NO_AUTH_QUOTAS } from './accounts/quotas.ts'
+import { createApiKeyEndpoints } from './api-keys/api-key-endpoints.ts'
+import { createApiKeys } from './api-keys/api-keys.ts'
 import { type AuditRecord, createAudit } from './audit.ts'
 import { createAuthEndpoints } from './auth-endpoints.ts'
 import { createSource } from './local-source.ts'
@@ -104,7 +106,8 @@ export async function openAuthService(options: AuthServiceOptions): Promise<Auth
   const rules = createRules(store, quotas.rules)
   const accounts = createAccounts({ store, hasher, nowMs })
   const tokens = createTokens({ store, accounts, keys, revoked, nowMs })
-  const source = createSource({ store, rules, keys, revoked })
+  const apiKeys = createApiKeys({ store, accounts, nowMs })
+  const source = createSource({ store, rules, keys, revoked, apiKeys })
   const watchers = createWatchers(maxWatchers)
   const attemptLogin = createAttemptLogin(createLoginLimit(nowMs), audit)
   const exchangeRefreshToken = createExchangeRefreshToken({ tokens, audit, nowMs })
@@ -120,6 +123,7 @@ export async function openAuthService(options: AuthServiceOptions): Promise<Auth
       }),
     )
     .handle('Accounts', createAccountEndpoints(shared))
+    .handle('ApiKeys', createApiKeyEndpoints({ ...shared, apiKeys }))
     .handle('Rules', createRuleEndpoints({ ...shared, rules, source, findService }))
   return {
     ...{ service, source },
