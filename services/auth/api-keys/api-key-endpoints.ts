@@ -24,6 +24,8 @@ const GRACE_S = DAY_S
 const GRACE_MAX_S: number = 30 * DAY_S
 const LIFE_MAX_S: number = 3650 * DAY_S
 const LIMIT_MAX = 1_000_000_000_000
+/** All accounts, in `account` of `ApiKeys.List`. */
+const ALL = '*'
 const NAME = /^[^\p{C}]{1,128}$/u
 
 const Limits = Type.Object(
@@ -121,9 +123,10 @@ export function createApiKeyEndpoints(options: ApiKeyEndpointsOptions): Endpoint
         const namespace = namespaceOf(options, ctx)
         const caller = mustBeViewer(ctx, namespace, errorId)
         const isAdmin = isAdminOf(caller, namespace)
-        const isOwn = account === '' || account === caller.id
-        if (!isOwn && !isAdmin) mustBeAdmin(ctx, namespace, errorId)
-        if (isOwn && caller.issuer !== namespace)
+        const isMember = caller.issuer === namespace
+        const isOwn = isMember && (account === '' || account === caller.id)
+        if (!isOwn) mustBeAdmin(ctx, namespace, errorId)
+        if (!isMember && account === '')
           throw badRequest(errorId, `request.account must be an account of the namespace ${namespace}`)
         if (caller.apiKey !== undefined && !isAdmin) throw toKeyCaller(errorId)
         if (!NAME.test(name))
@@ -142,7 +145,9 @@ export function createApiKeyEndpoints(options: ApiKeyEndpointsOptions): Endpoint
       readOnly: true,
       description: 'Lists API keys by account and id, paginated, without their secrets.',
       request: Type.Object({
-        account: text('Id of the owner; empty for the caller. * for all accounts. Other accounts require an administrator.'),
+        account: text(
+          'Id of the owner; empty for the caller; * for all accounts. Other accounts require an administrator.',
+        ),
         limit: Type.Integer({ minimum: 0, default: 0, description: `Page size; 0 for ${MAX_PAGE}.` }),
         after: text('Cursor, taken from next of the previous page.'),
         options: Options,
@@ -157,11 +162,12 @@ export function createApiKeyEndpoints(options: ApiKeyEndpointsOptions): Endpoint
         const errorId = idOf(ctx)
         const namespace = namespaceOf(options, ctx)
         const caller = mustBeViewer(ctx, namespace, errorId)
-        const isOwn = (account === '' || account === caller.id) && caller.issuer === namespace
-        if (!isOwn) mustBeAdmin(ctx, namespace, errorId)
+        const owner = account || (caller.issuer === namespace ? caller.id : ALL)
+        if (caller.issuer !== namespace || owner !== caller.id)
+          mustBeAdmin(ctx, namespace, errorId)
         const query = {
           limit: Math.min(requested || MAX_PAGE, MAX_PAGE),
-          ...(account !== '*' && { account: account || caller.id }),
+          ...(owner !== ALL && { account: owner }),
           ...(after !== '' && { after }),
         }
         const { keys, next } = await apiKeys.list(namespace, query, ctx.signal)
