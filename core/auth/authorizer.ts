@@ -178,6 +178,8 @@ export function createAuthorizer(source: AuthSource, options: AuthorizerOptions 
 
     judge,
 
+    ...(source.requestQuotas !== undefined && { requestQuotas: source.requestQuotas }),
+
     onChange(listener) {
       // Wrapped in a new function because the same listener may be added twice.
       const entry = (): void => listener()

@@ -1,4 +1,5 @@
 import type { KeyObject } from 'node:crypto'
+import type { RequestQuotas } from './request-quotas.ts'
 
 /** Identity of a caller (specification: Account). */
 export interface Account {
@@ -97,6 +98,8 @@ export interface AuthSource {
    * unavailable. @default every API key is unknown
    */
   readonly verifyApiKey?: (key: PresentedApiKey) => Promise<Session | undefined>
+  /** Counts of requests of the `auth` service. @default none */
+  readonly requestQuotas?: RequestQuotas
 }
 
 /** A call to authorize. */
@@ -132,5 +135,7 @@ export interface Authorizer {
    * unsubscribes it.
    */
   readonly onChange: (listener: () => void) => () => void
+  /** Counts of requests, stored by the source of the rules. @default none */
+  readonly requestQuotas?: RequestQuotas
   readonly close: () => void
 }

@@ -91,6 +91,13 @@ export function createAuthSource(
       const { session } = await client.call<SessionMessage>('auth', 'ApiKeys.Verify', request)
       return session && { ...session, endsMs: session.endsMs || Number.POSITIVE_INFINITY }
     },
+
+    requestQuotas: {
+      reserve: (reservation) => client.call('auth', 'RequestQuotas.Reserve', reservation),
+      async release(release) {
+        await client.call('auth', 'RequestQuotas.Release', release)
+      },
+    },
   }
 }
 

@@ -1,4 +1,5 @@
 import type { AuthSource, TokenKnowledge } from '../../core/contracts/auth.ts'
+import type { RequestQuotas } from '../../core/contracts/request-quotas.ts'
 import type { StoreListener } from '../../core/contracts/store.ts'
 import type { Store } from '../../domain/store/store.ts'
 import type { ApiKeys } from './api-keys/api-keys.ts'
@@ -14,6 +15,7 @@ export interface SourceOptions {
   readonly keys: SigningKeys
   readonly revoked: Revoked
   readonly apiKeys: Pick<ApiKeys, 'verify'>
+  readonly requestQuotas: RequestQuotas
 }
 
 /** Source of rules and keys for enforcement in this process. */
@@ -23,6 +25,7 @@ export function createSource({
   keys,
   revoked,
   apiKeys,
+  requestQuotas,
 }: SourceOptions): AuthSource {
   return {
     watchRules: (namespace, signal) =>
@@ -69,5 +72,6 @@ export function createSource({
       }),
 
     verifyApiKey: apiKeys.verify,
+    requestQuotas,
   }
 }
