@@ -10,7 +10,8 @@ import { createQuotaLeases, type QuotaDecision, type QuotaLeases } from './quota
 const quotaSchema = Type.Object({
   name: Type.String({
     pattern: '^[a-z][a-z0-9-]{0,31}$',
-    description: 'Name of the count in headers, errors and mx quota. Rules with the same name share it.',
+    description: 
+      'Name of the quota in headers, errors and mx quota. Plugins with the same name and period share the count.',
   }),
   limit: Type.Integer({
     minimum: 1,
@@ -90,9 +91,9 @@ const plugin: PluginDefinition = definePlugin({
       throw new TypeError(
         'the plugin quota needs a server that stores the counts: set --auth=mx://host:port',
       )
-    const names = rules.map(({ name, period }) => `${name} per ${period}`)
+    const names = rules.map(({ name }) => name)
     const duplicate = names.find((name, i) => names.indexOf(name) < i)
-    if (duplicate !== undefined) throw new TypeError(`rules: duplicate quota ${duplicate}`)
+    if (duplicate !== undefined) throw new TypeError(`rules: duplicate name ${duplicate}`)
     const compiled = rules.map((rule) => compileQuota(rule, quotas, env))
     const state = Symbol('quota')
 

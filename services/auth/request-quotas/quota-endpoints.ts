@@ -1,4 +1,4 @@
-import { isWorkload } from '../../../core/auth/policy/account-rights.ts'
+import { isAdminOf, isWorkload } from '../../../core/auth/policy/account-rights.ts'
 import { Type } from '../../../core/schema.ts'
 import { mustBeAdmin, mustBeViewer } from '../../../sdk/auth/account-checks.ts'
 import type { Context } from '../../../sdk/context.ts'
@@ -16,8 +16,6 @@ export interface QuotaEndpointsOptions {
 }
 
 const MAX_PAGE = 1000
-/** All accounts, in `account` of `RequestQuotas.List`. */
-const ALL = '*'
 const REQUESTS_MAX = 1_000_000
 const LIMIT_MAX = 1_000_000_000_000
 
@@ -86,7 +84,7 @@ export function createQuotaEndpoints({ requestQuotas, audit }: QuotaEndpointsOpt
       request: Type.Object({
         period: Type.Union([Type.Literal('day'), Type.Literal('month')], { default: 'day' }),
         account: text(
-          'Id of the account; empty for the caller; * for all accounts. Other accounts require an administrator.',
+          'Id of the account; empty for all accounts that the caller may see: administrators see the namespace.',
         ),
         limit: Type.Integer({
           ...{ minimum: 0, default: 0 },
@@ -104,12 +102,13 @@ export function createQuotaEndpoints({ requestQuotas, audit }: QuotaEndpointsOpt
       async handle({ period, account, limit: requested, after, options }, ctx) {
         const namespace = namespaceOf(options, ctx)
         const caller = mustBeViewer(ctx, namespace, idOf(ctx))
-        const owner = account || (caller.issuer === namespace ? caller.id : ALL)
-        if (caller.issuer !== namespace || owner !== caller.id)
+        const isAdmin = isAdminOf(caller, namespace)
+        if (account !== '' && account !== caller.id && !isAdmin)
           mustBeAdmin(ctx, namespace, idOf(ctx))
+        const owner = account === '' && !isAdmin ? caller.id : account
         const query = {
           ...{ period, limit: Math.min(requested || MAX_PAGE, MAX_PAGE) },
-          ...(owner !== ALL && { account: owner }),
+          ...(owner !== '' && { account: owner }),
           ...(after !== '' && { after }),
         }
         const { usage, next } = await requestQuotas.list(namespace, query, ctx.signal)
