@@ -1,4 +1,5 @@
 import t, { type Test } from 'tap'
+import { parseApiKey } from '../../../core/auth/token/api-key.ts'
 import { createAuthSource } from '../../../sdk/auth/auth-source.ts'
 import type { Client } from '../../../sdk/client/client.ts'
 import { endpoint } from '../../../sdk/service/endpoint.ts'
@@ -172,4 +173,45 @@ t.test('startup fails with a one-line error for wrong or missing credentials', a
   await t.rejects(without.start(), {
     message: /An account is required; registering requires MX_AUTH_ID and MX_AUTH_SECRET$/,
   })
+})
+
+t.test('verifies API keys of a remote platform and counts requests there', async (t) => {
+  const { server, admin } = await open(t)
+  const source = createAuthSource(openClient(t, { proxy: server.proxy, auth: AUTH }))
+  const { id, key } = await admin.call<{ id: string; key: string }>('auth', 'ApiKeys.Create', {
+    ...{ name: 'ci', scopes: ['admin'], limits: { day: 5 } },
+  })
+  t.match(await source.verifyApiKey?.(parseApiKey(key)!), {
+    account: { id: 'admin', scopes: ['admin'], apiKey: id },
+    ...{ id: `${id}.1`, endsMs: Number.POSITIVE_INFINITY, limits: { day: 5 } },
+  })
+  await admin.call('auth', 'ApiKeys.Delete', { id })
+  t.equal(await source.verifyApiKey?.(parseApiKey(key)!), undefined)
+  const counter = {
+    ...{ quota: 'requests', period: 'day', namespace: 'mx', account: 'jane', apiKey: '' },
+  } as const
+  const quotas = source.requestQuotas!
+  const lease = await quotas.reserve({ counter, limit: 100, requests: 5 })
+  t.match(lease, { granted: 5, used: 5 })
+  await quotas.release({ counter, epoch: lease.epoch, requests: 3 })
+  t.match(await quotas.reserve({ counter, limit: 100, requests: 1 }), { used: 3 })
+})
+
+t.test('a service with its own port accepts an API key as bearer token', async (t) => {
+  const { server, admin } = await open(t)
+  const service = createService(t, {
+    ...{ name: 'orders', registry: `mx://${server.proxy}`, auth: AUTH, address: '127.0.0.1:0' },
+  }).handle('Orders', { who: endpoint({ handle: (_, { account }) => ({ ...account }) }) })
+  const address = await service.start()
+  const { id, key } = await admin.call<{ id: string; key: string }>('auth', 'ApiKeys.Create', {
+    name: 'ci',
+  })
+  const call = async (bearer: string) => {
+    const headers = { authorization: `Bearer ${bearer}`, 'content-type': 'application/json' }
+    const url = `http://${address}/orders/orders/who`
+    const { status } = await fetch(url, { method: 'POST', headers, body: '{}' })
+    return status
+  }
+  t.not(await call(key), 401)
+  t.equal(await call(key.replace(id, '0'.repeat(16))), 401)
 })
