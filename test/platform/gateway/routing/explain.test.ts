@@ -363,7 +363,7 @@ services:
   const headers = { authorization: `Bearer ${await issue(createAccount())}` }
   const request = { path: '/shop/a', headers }
   const args = [`--config=${file}`, '--auth=mx://127.0.0.1:1']
-  const { stages, error } = await explainWith(t, request, args, { ...authorizer, requestQuotas })
-  t.equal(error, undefined)
+  const { stages, answer } = await explainWith(t, request, args, { ...authorizer, requestQuotas })
+  t.equal(answer, undefined)
   t.match(JSON.stringify(stages), 'quota')
 })
