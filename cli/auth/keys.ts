@@ -80,7 +80,11 @@ export async function rotateKey(
   id: string,
   { grace }: KeyFlags,
 ): Promise<void> {
-  const request = { id, options, ...(grace !== undefined && { grace: toSeconds('--grace', grace) }) }
+  const request = {
+    id,
+    options,
+    ...(grace !== undefined && { grace: toSeconds('--grace', grace) }),
+  }
   const rotated = await call<CreatedApiKey>('auth', 'ApiKeys.Rotate', request)
   await print(format, rotated, `${rotated.key}\n`)
 }
@@ -96,7 +100,7 @@ function toKeyRow({ id, account, name, scopes, expires, last_used }: ApiKeyView)
 
 /** The resolution of the last use is an hour. */
 function toDate(seconds: number): string {
-  return seconds === 0 ? NEVER : new Date(seconds * 1000).toISOString().slice(0, 16) + 'Z'
+  return seconds === 0 ? NEVER : `${new Date(seconds * 1000).toISOString().slice(0, 16)}Z`
 }
 
 /** Returns a duration in seconds; 0 for the default. */

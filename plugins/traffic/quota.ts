@@ -10,7 +10,7 @@ import { createQuotaLeases, type QuotaDecision, type QuotaLeases } from './quota
 const quotaSchema = Type.Object({
   name: Type.String({
     pattern: '^[a-z][a-z0-9-]{0,31}$',
-    description: 
+    description:
       'Name of the quota in headers, errors and mx quota. Plugins with the same name and period share the count.',
   }),
   limit: Type.Integer({

@@ -53,9 +53,7 @@ export async function testRequestQuotas(
   await t.test('concurrent reservations never exceed the limit', async (t) => {
     const { quotas } = await open(t)
     const leases = await Promise.all(
-      Array.from({ length: 60 }, () =>
-        quotas.reserve({ counter: JANE, limit: 20, requests: 3 }),
-      ),
+      Array.from({ length: 60 }, () => quotas.reserve({ counter: JANE, limit: 20, requests: 3 })),
     )
     t.equal(
       leases.reduce((sum, { granted }) => sum + granted, 0),

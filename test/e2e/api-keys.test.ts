@@ -66,7 +66,12 @@ t.test('a key is a consumer with a quota until it is deleted', async (t) => {
 
 t.test('a separate gateway shares keys and counts with the server', async (t) => {
   const { proxy, port, create, send, call } = await open(t)
-  await call('generate', { id: 'gateway', type: 'service', scopes: ['service'], secret: 'a secret' })
+  await call('generate', {
+    id: 'gateway',
+    type: 'service',
+    scopes: ['service'],
+    secret: 'a secret',
+  })
   const { key } = await create({ limits: { month: 4 } })
   const gateway = await openConfiguredGateway(
     t,

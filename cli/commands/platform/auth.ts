@@ -22,7 +22,8 @@ const FLAGS = {
     'create token: lifetime, up to 1h (default: 15m); create key: lifetime, such as 90d (default: unlimited)',
   '--grace <duration>': 'rotate key: time for which the old key stays valid (default: 24h)',
   '--day_limit <n>': 'create key: requests per UTC day for the quota plugin (default: unlimited)',
-  '--month_limit <n>': 'create key: requests per UTC month for the quota plugin (default: unlimited)',
+  '--month_limit <n>':
+    'create key: requests per UTC month for the quota plugin (default: unlimited)',
   '--old_secret <secret>': 'update secret: current secret; optional for administrators',
   '--new_secret <secret>':
     'update secret: new secret, or - to read it from standard input (default: prompt)',

@@ -29,7 +29,8 @@ const command: Command = defineCommand({
   description: 'Show and reset the requests counted by the quota plugin',
   flags: {
     ...sessionFlags('Namespace of the accounts'),
-    '--account <id>': 'Account to show (default: administrators see all accounts, others their own)',
+    '--account <id>':
+      'Account to show (default: administrators see all accounts, others their own)',
     '--quota <name>': 'reset: name of the quota (default: all)',
     '--key <id>': 'reset: id of an API key (default: the account and all its keys)',
     ...OUTPUT_FLAGS,

@@ -1,4 +1,5 @@
 import { isAdminOf } from '../../../core/auth/policy/account-rights.ts'
+import type { Session } from '../../../core/contracts/auth.ts'
 import { type TUnsafe, Type } from '../../../core/schema.ts'
 import { mustBeAdmin, mustBeViewer } from '../../../sdk/auth/account-checks.ts'
 import type { Account, Context } from '../../../sdk/context.ts'
@@ -46,7 +47,8 @@ const ApiKeyFields = {
   created: Type.Integer({ description: 'Seconds since 1970.' }),
   expires: Type.Integer({ description: 'Seconds since 1970; 0 if the key never expires.' }),
   previous_expires: Type.Integer({
-    description: 'Expiry of the previous secret after a rotation, in seconds since 1970; 0 if there is none.',
+    description:
+      'Expiry of the previous secret after a rotation, in seconds since 1970; 0 if there is none.',
   }),
   last_used: Type.Integer({
     description: 'Seconds since 1970 with a resolution of an hour; 0 if the key was never used.',
@@ -58,24 +60,28 @@ const CreatedApiKeyView = Type.Object({
   key: Type.String({ description: 'The key with its secret, which is returned once.' }),
 })
 
-const SessionView = Type.Object({
-  account: Type.Object({
-    id: Type.String(),
-    name: Type.String(),
-    type: Type.Union([Type.Literal('user'), Type.Literal('service')]),
-    issuer: Type.String(),
-    scopes: Type.Array(Type.String(), { description: 'Scopes of the key that its owner still has.' }),
-    metadata: Type.Record(Type.String(), Type.String()),
-    apiKey: Type.String({ description: 'Id of the key.' }),
+const SessionView: TUnsafe<Session> = Type.Unsafe(
+  Type.Object({
+    account: Type.Object({
+      id: Type.String(),
+      name: Type.String(),
+      type: Type.Union([Type.Literal('user'), Type.Literal('service')]),
+      issuer: Type.String(),
+      scopes: Type.Array(Type.String(), {
+        description: 'Scopes of the key that its owner still has.',
+      }),
+      metadata: Type.Record(Type.String(), Type.String()),
+      apiKey: Type.String({ description: 'Id of the key.' }),
+    }),
+    id: Type.String({ description: 'Id of the key and its version, by which it is revoked.' }),
+    issuedMs: Type.Integer({ description: 'Milliseconds since 1970.' }),
+    endsMs: Type.Integer({ description: 'Milliseconds since 1970; 0 if the key never expires.' }),
+    limits: Type.Object({
+      day: Type.Optional(Type.Integer()),
+      month: Type.Optional(Type.Integer()),
+    }),
   }),
-  id: Type.String({ description: 'Id of the key and its version, by which it is revoked.' }),
-  issuedMs: Type.Integer({ description: 'Milliseconds since 1970.' }),
-  endsMs: Type.Integer({ description: 'Milliseconds since 1970; 0 if the key never expires.' }),
-  limits: Type.Object({
-    day: Type.Optional(Type.Integer()),
-    month: Type.Optional(Type.Integer()),
-  }),
-})
+)
 
 /** Endpoints of the `ApiKeys` handler. */
 export function createApiKeyEndpoints(options: ApiKeyEndpointsOptions): Endpoints {
@@ -104,7 +110,9 @@ export function createApiKeyEndpoints(options: ApiKeyEndpointsOptions): Endpoint
       description: 'Creates an API key of an account. The key is returned only here.',
       idempotent: false,
       request: Type.Object({
-        account: text('Id of the owner; empty for the caller. Other accounts require an administrator.'),
+        account: text(
+          'Id of the owner; empty for the caller. Other accounts require an administrator.',
+        ),
         name: text('Name for people, such as the program that uses the key.'),
         scopes: Type.Array(Type.String(), {
           default: [],
@@ -127,10 +135,16 @@ export function createApiKeyEndpoints(options: ApiKeyEndpointsOptions): Endpoint
         const isOwn = isMember && (account === '' || account === caller.id)
         if (!isOwn) mustBeAdmin(ctx, namespace, errorId)
         if (!isMember && account === '')
-          throw badRequest(errorId, `request.account must be an account of the namespace ${namespace}`)
+          throw badRequest(
+            errorId,
+            `request.account must be an account of the namespace ${namespace}`,
+          )
         if (caller.apiKey !== undefined && !isAdmin) throw toKeyCaller(errorId)
         if (!NAME.test(name))
-          throw badRequest(errorId, 'request.name must be 1 to 128 characters without control characters')
+          throw badRequest(
+            errorId,
+            'request.name must be 1 to 128 characters without control characters',
+          )
         const owner = await accounts.find(namespace, account || caller.id)
         if (owner === undefined) throw badRequest(errorId, 'Account not found with this ID')
         if (!isAdmin) mustHaveScopes(caller, scopes, errorId)
@@ -148,7 +162,11 @@ export function createApiKeyEndpoints(options: ApiKeyEndpointsOptions): Endpoint
         account: text(
           'Id of the owner; empty for the caller; * for all accounts. Other accounts require an administrator.',
         ),
-        limit: Type.Integer({ minimum: 0, default: 0, description: `Page size; 0 for ${MAX_PAGE}.` }),
+        limit: Type.Integer({
+          minimum: 0,
+          default: 0,
+          description: `Page size; 0 for ${MAX_PAGE}.`,
+        }),
         after: text('Cursor, taken from next of the previous page.'),
         options: Options,
       }),
@@ -163,8 +181,7 @@ export function createApiKeyEndpoints(options: ApiKeyEndpointsOptions): Endpoint
         const namespace = namespaceOf(options, ctx)
         const caller = mustBeViewer(ctx, namespace, errorId)
         const owner = account || (caller.issuer === namespace ? caller.id : ALL)
-        if (caller.issuer !== namespace || owner !== caller.id)
-          mustBeAdmin(ctx, namespace, errorId)
+        if (caller.issuer !== namespace || owner !== caller.id) mustBeAdmin(ctx, namespace, errorId)
         const query = {
           limit: Math.min(requested || MAX_PAGE, MAX_PAGE),
           ...(owner !== ALL && { account: owner }),

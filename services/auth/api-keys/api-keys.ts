@@ -5,11 +5,7 @@ import {
   createApiKeyId,
   hashApiKey,
 } from '../../../core/auth/token/api-key.ts'
-import type {
-  ApiKeyLimits,
-  PresentedApiKey,
-  Session,
-} from '../../../core/contracts/auth.ts'
+import type { ApiKeyLimits, PresentedApiKey, Session } from '../../../core/contracts/auth.ts'
 import type { StoreRecord } from '../../../core/contracts/store.ts'
 import { commitIf } from '../../../domain/store/commit-if.ts'
 import { encodeRecord } from '../../../domain/store/json-record.ts'
@@ -65,9 +61,17 @@ export interface ApiKeys {
    *
    * @throws {GatewayError} 400 for a scope that the account lacks, 429 if the account has too many keys.
    */
-  readonly create: (owner: AccountRecord, input: NewApiKey, errorId: string) => Promise<CreatedApiKey>
+  readonly create: (
+    owner: AccountRecord,
+    input: NewApiKey,
+    errorId: string,
+  ) => Promise<CreatedApiKey>
   /** Lists keys by account and id, paginated. */
-  readonly list: (namespace: string, query: ApiKeysQuery, signal?: AbortSignal) => Promise<ApiKeysPage>
+  readonly list: (
+    namespace: string,
+    query: ApiKeysQuery,
+    signal?: AbortSignal,
+  ) => Promise<ApiKeysPage>
   /** Finds a key of a namespace. */
   readonly find: (namespace: string, id: string) => Promise<ApiKeyRecord | undefined>
   /**

@@ -99,8 +99,7 @@ export function createRequestQuotas(options: StoredQuotasOptions): StoredQuotas 
     const key = toQuotaKey(counter, span.name)
     for (let i = 0; i < ATTEMPTS_MAX; i++) {
       const record = await store.read(AUTH_TABLE, key)
-      const before =
-        record === undefined ? toEmpty(counter) : parseQuotaRecord(record)
+      const before = record === undefined ? toEmpty(counter) : parseQuotaRecord(record)
       const [next, result] = change(before)
       if (next === undefined) return result
       const written = await commitIf(store, [

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto'
 import t, { type Test } from 'tap'
-import type { Plugin } from '../../../core/chain.ts'
 import { createAuthorizer } from '../../../core/auth/authorizer.ts'
 import { createApiKey } from '../../../core/auth/token/api-key.ts'
+import type { Plugin } from '../../../core/chain.ts'
 import type { Rule } from '../../../core/contracts/auth.ts'
 import { HeaderList } from '../../../core/http/headers.ts'
 import { toRoute } from '../../../core/route.ts'
@@ -335,7 +335,11 @@ t.test('leaves keys stored in auth to the auth plugin if api-keys is listed, too
   const { auth, source } = await open(t, [MEMBERS])
   const authorizer = createAuthorizer(source)
   t.teardown(authorizer.close)
-  const keys = buildPlugin(apiKeys, { keys: [`shop ${DIGEST}`] }, { ...createTestEnv(), authorizer })
+  const keys = buildPlugin(
+    apiKeys,
+    { keys: [`shop ${DIGEST}`] },
+    { ...createTestEnv(), authorizer },
+  )
   const key = createApiKey('00112233445566ff')
   source.addApiKey(key, JANE)
   const send = (value: string) => runPlugin([keys, auth], { headers: { 'x-api-key': value } })

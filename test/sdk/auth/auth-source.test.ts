@@ -187,9 +187,8 @@ t.test('verifies API keys of a remote platform and counts requests there', async
   })
   await admin.call('auth', 'ApiKeys.Delete', { id })
   t.equal(await source.verifyApiKey?.(parseApiKey(key)!), undefined)
-  const counter = {
-    ...{ quota: 'requests', period: 'day', namespace: 'mx', account: 'jane', apiKey: '' },
-  } as const
+  const owner = { namespace: 'mx', account: 'jane', apiKey: '' }
+  const counter = { quota: 'requests', period: 'day', ...owner } as const
   const quotas = source.requestQuotas!
   const lease = await quotas.reserve({ counter, limit: 100, requests: 5 })
   t.match(lease, { granted: 5, used: 5 })

@@ -9,7 +9,11 @@ const quota = (...args: string[]) => run(quotaCommand, ...args)
 async function count(account: string, apiKey = ''): Promise<void> {
   for (const period of ['day', 'month']) {
     const counter = { quota: 'requests', period, namespace: 'mx', account, apiKey }
-    const { status } = await post('/auth/requestQuotas/reserve', { counter, limit: 10, requests: 1 })
+    const { status } = await post('/auth/requestQuotas/reserve', {
+      counter,
+      limit: 10,
+      requests: 1,
+    })
     if (status !== 200) throw new Error(`status ${status}`)
   }
 }
@@ -29,5 +33,5 @@ t.test('shows the counts of the day and the month, and resets them', async (t) =
 })
 
 t.test('a reset needs an account', async (t) => {
-  await t.rejects(quota('reset'), { status: 2 })
+  await t.rejects(quota('reset'), { status: 2, message: /^Missing/ })
 })

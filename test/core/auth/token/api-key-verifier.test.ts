@@ -31,7 +31,10 @@ t.test('concurrent verifications of a key share one request', async (t) => {
 
 t.test('rejects a malformed key without a request', async (t) => {
   const { source, verifier } = open()
-  await t.rejects(verifier.verify('mxk_short'), { name: 'TokenError', message: 'malformed API key' })
+  await t.rejects(verifier.verify('mxk_short'), {
+    name: 'TokenError',
+    message: 'malformed API key',
+  })
   t.equal(source.verified, 0)
 })
 

@@ -30,7 +30,14 @@ function open() {
 
 t.test('a session that was verified elsewhere is cached until it expires', async (t) => {
   const { state, sessions } = open()
-  const account = { id: 'jane', name: '', type: 'user', issuer: 'mx', scopes: [], metadata: {} } as const
+  const account = {
+    id: 'jane',
+    name: '',
+    type: 'user',
+    issuer: 'mx',
+    scopes: [],
+    metadata: {},
+  } as const
   const session = { account, id: 'k.1', issuedMs: state.nowMs, endsMs: state.nowMs + 5000 }
   sessions.add('mxk_a', session, state.nowMs + 1000)
   sessions.add('mxk_b', { ...session, id: 'l.1' }, state.nowMs + 60_000)

@@ -81,7 +81,10 @@ t.test('keys belong to the namespace of their account', async (t) => {
 
 t.test('rejects scopes that the owner or the caller lacks, and malformed names', async (t) => {
   const { create } = await open(t)
-  await t.rejects(create(JANE, { scopes: ['admin'] }), { code: 400, message: /scope of the caller/ })
+  await t.rejects(create(JANE, { scopes: ['admin'] }), {
+    code: 400,
+    message: /scope of the caller/,
+  })
   await t.rejects(create(ADMIN, { account: 'jane', scopes: ['admin'] }), {
     message: /scope of the account jane/,
   })

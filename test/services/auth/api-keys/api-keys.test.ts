@@ -71,7 +71,10 @@ t.test('a key never has a scope that its owner lacks', async (t) => {
   const { key } = await apiKeys.create(jane, { ...INPUT, scopes: ['deploy', 'read'] }, ID)
   const before = await verify(key)
   await accounts.setScopes('mx', 'jane', ['read', 'other'], ID)
-  await t.resolves(waitFor(() => revoked.isRevoked(before!)), 'the cached session is revoked')
+  await t.resolves(
+    waitFor(() => revoked.isRevoked(before!)),
+    'the cached session is revoked',
+  )
   const after = await verify(key)
   t.same(after?.account.scopes, ['read'])
   t.notOk(revoked.isRevoked(after!))

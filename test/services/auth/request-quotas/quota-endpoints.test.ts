@@ -6,9 +6,8 @@ import { ADMIN, type Caller, openPlatformAuth } from '../../../fixtures/platform
 
 const GATEWAY: Caller = { id: 'gateway', type: 'service', scopes: ['service'] }
 const JANE: Caller = { id: 'jane' }
-const COUNTER = {
-  ...{ quota: 'requests', period: 'day', namespace: 'mx', account: 'jane', apiKey: '' },
-} as const
+const OWNER = { namespace: 'mx', account: 'jane', apiKey: '' }
+const COUNTER = { quota: 'requests', period: 'day', ...OWNER } as const
 const RESERVATION = { counter: COUNTER, limit: 10, requests: 1 }
 
 async function open(t: Test, options: Parameters<typeof openPlatformAuth>[1] = {}) {

@@ -1,6 +1,7 @@
 import t, { type Test } from 'tap'
 import { createLmdbStore } from '../../../../adapters/store/lmdb.ts'
 import { createMemoryStore } from '../../../../adapters/store/memory.ts'
+import type { QuotaCounter } from '../../../../core/contracts/request-quotas.ts'
 import type { StoreAdapter } from '../../../../core/contracts/store.ts'
 import { createStore } from '../../../../domain/store/store.ts'
 import { createRequestQuotas } from '../../../../services/auth/request-quotas/request-quotas.ts'
@@ -8,9 +9,9 @@ import { QUOTA_START_MS, testRequestQuotas } from '../../../contracts/request-qu
 import { openAuthParts } from '../../../fixtures/auth-parts.ts'
 import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
 
-const COUNTER = { quota: 'requests', period: 'day', namespace: 'mx', account: 'jane' } as const
-const JANE = { ...COUNTER, apiKey: '' }
-const KEY = { ...COUNTER, apiKey: '00112233445566ff' }
+const OWNER = { namespace: 'mx', account: 'jane' }
+const JANE: QuotaCounter = { quota: 'requests', period: 'day', ...OWNER, apiKey: '' }
+const KEY: QuotaCounter = { ...JANE, apiKey: '00112233445566ff' }
 const ADAPTERS: Readonly<Record<string, (t: Test) => StoreAdapter>> = {
   memory: () => createMemoryStore(),
   lmdb: (t) => createLmdbStore({ folder: makeTempFolder(t, 'quotas') }),
@@ -79,7 +80,7 @@ t.test('a reset sets the counts of an account to 0 and invalidates its leases', 
   const reserve = (counter = JANE, requests = 5) =>
     quotas.reserve({ counter, limit: 100, requests })
   const { epoch } = await reserve()
-  for (const counter of [KEY, { ...KEY, period: 'month' } as never, { ...JANE, account: 'joe' }])
+  for (const counter of [KEY, { ...KEY, period: 'month' } as const, { ...JANE, account: 'joe' }])
     await reserve(counter)
   t.equal(await quotas.reset('mx', { account: 'jane', apiKey: KEY.apiKey }, 'id'), 2)
   t.match([await reserve(JANE, 1), await reserve(KEY, 1)], [{ used: 6 }, { used: 1 }])
@@ -88,7 +89,7 @@ t.test('a reset sets the counts of an account to 0 and invalidates its leases', 
   t.match(await reserve(JANE, 1), { used: 1 })
   await quotas.release({ counter: JANE, epoch, requests: 5 })
   t.match(await reserve(JANE, 1), { used: 2 }, 'the earlier lease is not subtracted')
-  t.match(await reserve({ ...JANE, account: 'joe' } as never, 1), { used: 6 })
+  t.match(await reserve({ ...JANE, account: 'joe' }, 1), { used: 6 })
   t.same(quotaEvents, [])
 })
 
