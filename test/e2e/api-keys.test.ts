@@ -16,6 +16,7 @@ services:
 routes:
   - match: { path: "/shop/**" }
     service: shop
+    handler: proxy
 consumers:
   - account: partner
     plugins: [ headers: { reply: { set: { x-consumer: partner } } } ]
@@ -26,7 +27,7 @@ async function open(t: Test) {
   const folder = makeTempFolder(t, 'api-keys')
   const file = join(folder, 'mx.yaml')
   writeFileSync(file, toConfiguration(port))
-  const server = await openServer(t, [`--config=${file}`, '--data_dir=', '--store=memory'])
+  const server = await openServer(t, [`--config=${file}`])
   const call = async (endpoint: string, request: object) => {
     const { status, body } = await server.post(`/auth/${endpoint}`, request)
     if (status !== 200) throw new Error(`${endpoint}: ${body.Detail}`)

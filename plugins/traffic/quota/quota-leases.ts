@@ -182,6 +182,7 @@ export function createQuotaLeases(options: QuotaLeasesOptions): QuotaLeases {
       }
       const now = nowMs()
       lease.takenMs = now
+      if (limit > lease.limit) lease.deniedUntilMs = 0
       lease.limit = limit
       const decision = takeReserved(lease)
       if (decision === undefined) {

@@ -22,9 +22,9 @@ t.test('shows the counts of the day and the month, and resets them', async (t) =
   await count('jane')
   await count('joe', '00112233445566ff')
   const all = await quota()
-  t.match(all, /^QUOTA +PERIOD +ACCOUNT +API KEY +USED +LIMIT +ENDS\n/)
-  t.match(all, /^requests +day +jane +n\/a +1 +10 +20\d\d-\d\d-\d\dT00:00Z$/m)
-  t.match(all, /^requests +month +joe +00112233445566ff +1 +10 +20\d\d-\d\d-01T00:00Z$/m)
+  t.match(all, /^QUOTA\t+PERIOD\t+ACCOUNT\t+API KEY\t+USED\t+LIMIT\t+ENDS\n/)
+  t.match(all, /^requests\t+day\t+jane\t+n\/a\t+1\t+10\t+20\d\d-\d\d-\d\dT00:00Z$/m)
+  t.match(all, /^requests\t+month\t+joe\t+00112233445566ff\t+1\t+10\t+20\d\d-\d\d-01T00:00Z$/m)
   t.notMatch(await quota('--account=jane'), 'joe')
   t.equal(await quota('reset', 'jane', '--quota=other'), 'Reset 0 counts of jane\n')
   t.equal(await quota('reset', 'jane'), 'Reset 2 counts of jane\n')
@@ -33,5 +33,5 @@ t.test('shows the counts of the day and the month, and resets them', async (t) =
 })
 
 t.test('a reset needs an account', async (t) => {
-  await t.rejects(quota('reset'), { status: 2, message: /^Missing/ })
+  await t.rejects(quota('reset'), { status: 2, message: /^Too few arguments, expected one argument: ACCOUNT/ })
 })
