@@ -48,7 +48,7 @@ const ApiKeyFields = {
   expires: Type.Integer({ description: 'Seconds since 1970; 0 if the key never expires.' }),
   previous_expires: Type.Integer({
     description:
-      'Expiry of the previous secret after a rotation, in seconds since 1970; 0 if there is none.',
+      'Expiry of the previous secret after a rotation, in seconds since 1970; 0 if absent.',
   }),
   last_used: Type.Integer({
     description: 'Seconds since 1970 with a resolution of an hour; 0 if the key was never used.',

@@ -15,7 +15,9 @@ t.test('creates, lists, rotates and deletes keys', async (t) => {
   t.match(JSON.parse(other), { key: String, account: 'admin', limits: { day: 5, month: 0 } })
   t.match(
     await auth('list', 'keys', '--account=jane'),
-    new RegExp(`^ID\t+Account\t+Name\t+Scopes\t+Expires\t+Last used\n${id}\t+jane\t+ci\t+reports\t+never\t+never\n$`),
+    new RegExp(
+      `^ID\t+Account\t+Name\t+Scopes\t+Expires\t+Last used\n${id}\t+jane\t+ci\t+reports\t+never\t+never\n$`,
+    ),
   )
   t.match(await auth('list', 'keys', '--account=*'), /\tadmin\t+own\t+n\/a\t+20\d\d-\d\d-\d\dT/)
   const rotated = await auth('rotate', 'key', id!, '--grace=1h')

@@ -92,7 +92,7 @@ t.test('the limits of an API key reduce the limit of rules by API key', async (t
   t.equal((await send(KEY, { day: 100 })).status, 429)
 })
 
-t.test('describes all rules in structured fields, also when a request is rejected', async (t) => {
+t.test('describes all rules in structured fields, even when a request is rejected', async (t) => {
   const rules = [DAILY, { name: 'monthly', limit: 100, period: 'month' }]
   const { send } = await open(t, { rules })
   const { headers } = await send(JANE)

@@ -33,5 +33,8 @@ t.test('shows the counts of the day and the month, and resets them', async (t) =
 })
 
 t.test('a reset needs an account', async (t) => {
-  await t.rejects(quota('reset'), { status: 2, message: /^Too few arguments, expected one argument: ACCOUNT/ })
+  await t.rejects(quota('reset'), {
+    status: 2,
+    message: /^Too few arguments, expected one argument: ACCOUNT/,
+  })
 })
