@@ -1,4 +1,4 @@
-import { isAdminOf, isWorkload } from '../../../core/auth/policy/account-rights.ts'
+import { ADMIN, isAdminOf, SERVICE } from '../../../core/auth/policy/account-rights.ts'
 import { Type } from '../../../core/schema.ts'
 import { mustBeAdmin, mustBeViewer } from '../../../sdk/auth/account-checks.ts'
 import type { Context } from '../../../sdk/context.ts'
@@ -7,7 +7,6 @@ import { DEFAULT_NAMESPACE } from '../../../sdk/namespace.ts'
 import { type Endpoints, endpoint } from '../../../sdk/service/endpoint.ts'
 import type { Audit } from '../audit.ts'
 import { idOf, namespaceOf, Options, text } from '../messages.ts'
-import { isEnforcer } from '../watchers.ts'
 import type { QuotaUsage, StoredQuotas } from './request-quotas.ts'
 
 export interface QuotaEndpointsOptions {
@@ -140,16 +139,16 @@ export function createQuotaEndpoints({ requestQuotas, audit }: QuotaEndpointsOpt
 }
 
 /**
- * Requires a service or an administrator of the platform or the namespace. Programs of the runtime must not count
- * requests of other accounts.
+ * Requires the `service` or `admin` scope in the platform's namespace or the namespace of the counter. Workloads must
+ * not count requests of other accounts.
  *
  * @throws {GatewayError} 403
  */
 function mustBeGateway(ctx: Context, namespace: string): void {
-  const { account } = ctx
-  const isAllowed = account !== undefined && isEnforcer(account) && !isWorkload(account)
-  if (isAllowed && (account.issuer === DEFAULT_NAMESPACE || account.issuer === namespace)) return
-  throw forbidden(idOf(ctx), 'Only gateways and administrators may count requests')
+  const { issuer = '', scopes = [] } = ctx.account ?? {}
+  const isGateway = scopes.includes(SERVICE) || scopes.includes(ADMIN)
+  if (isGateway && (issuer === DEFAULT_NAMESPACE || issuer === namespace)) return
+  throw forbidden(idOf(ctx), 'Counting requests requires the scope service or admin')
 }
 
 function toView({ quota, period, account, apiKey, used, limit, startMs, endMs }: QuotaUsage) {

@@ -28,8 +28,10 @@ t.test('only gateways of the platform or the namespace count requests', async (t
   const reserve = (caller: Caller | undefined, namespace = 'mx') =>
     call('RequestQuotas.Reserve', { ...RESERVATION, counter: { ...COUNTER, namespace } }, caller)
   const workload: Caller = { id: 'shop', type: 'service', scopes: ['workload:mx/shop'] }
-  for (const caller of [undefined, JANE, workload, { ...GATEWAY, issuer: 'acme' }])
-    await t.rejects(reserve(caller), { code: 403, message: /^Only gateways and administrators/ })
+  const unscoped: Caller = { ...GATEWAY, scopes: [] }
+  const other: Caller = { ...GATEWAY, issuer: 'acme' }
+  for (const caller of [undefined, JANE, workload, unscoped, other])
+    await t.rejects(reserve(caller), { code: 403, message: /requires the scope service/ })
   await reserve({ ...GATEWAY, issuer: 'acme' }, 'acme')
   await reserve(GATEWAY, 'acme')
   await reserve(ADMIN)
