@@ -224,7 +224,7 @@ export function createApiKeyEndpoints(options: ApiKeyEndpointsOptions): Endpoint
         const errorId = idOf(ctx)
         const namespace = namespaceOf(options, ctx)
         const key = await findOwn(ctx, namespace, id)
-        if (!(await apiKeys.delete(key, errorId)))
+        if (!(await apiKeys.delete(key)))
           throw badRequest(errorId, 'API key not found with this ID')
         audit(ctx, 'api-key.delete', { namespace, target: describe(key) })
         return {}

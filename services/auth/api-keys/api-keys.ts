@@ -85,7 +85,7 @@ export interface ApiKeys {
     errorId: string,
   ) => Promise<CreatedApiKey | undefined>
   /** Deletes a key. @returns whether it existed. */
-  readonly delete: (key: ApiKeyRecord, errorId: string) => Promise<boolean>
+  readonly delete: (key: ApiKeyRecord) => Promise<boolean>
   /** Returns the session of a key, or undefined if it is unknown, expired or deleted. Records its use. */
   readonly verify: (key: PresentedApiKey) => Promise<Session | undefined>
 }
@@ -106,7 +106,7 @@ const USED_MS = 3600_000
 const RETAINED_MS = 30 * 24 * 3600_000
 /** Maximum number of attempts under contention. */
 const ATTEMPTS_MAX = 10
-const REVOKED = { plural: 'API keys', remedy: 'delete the account, or try again later' }
+const REVOKED = { plural: 'API keys', action: 'created or rotated', remedy: 'try again later' }
 
 export function createApiKeys({ store, accounts, nowMs }: ApiKeysOptions): ApiKeys {
   const countRevocation = createRevokeLimit(nowMs, REVOKED)
@@ -147,6 +147,8 @@ export function createApiKeys({ store, accounts, nowMs }: ApiKeysOptions): ApiKe
           errorId,
           `the account ${account} has ${API_KEYS_MAX} API keys; delete a key first`,
         )
+      // Counted here rather than for the deletion, which must always be possible.
+      countRevocation({ namespace, account }, errorId)
       const id = createApiKeyId()
       const key = createApiKey(id)
       const createdMs = nowMs()
@@ -204,10 +206,9 @@ export function createApiKeys({ store, accounts, nowMs }: ApiKeysOptions): ApiKe
       throw unavailable(errorId, 'the API key is in use by concurrent requests, try again')
     },
 
-    async delete({ id, namespace, account }, errorId) {
+    async delete({ id, namespace, account }) {
       const record = await read(id)
       if (record === undefined) return false
-      countRevocation({ namespace, account }, errorId)
       await store.commit([
         ...deleteApiKeys(namespace, account, [id]),
         revokeToken(id, nowMs() + API_KEY_CACHE_MS),

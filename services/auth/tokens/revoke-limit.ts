@@ -29,18 +29,21 @@ interface Window {
 /** Texts of the error. */
 export interface RevokedObjects {
   readonly plural: string
+  /** Past participle of the limited action. */
+  readonly action: string
   readonly remedy: string
 }
 
 const TOKENS: RevokedObjects = {
   plural: 'access tokens',
+  action: 'revoked',
   remedy: 'revoke the refresh token, or all tokens of the account with request.id',
 }
 
 /** @param objects revoked objects. @default access tokens */
 export function createRevokeLimit(
   nowMs: () => number,
-  { plural, remedy }: RevokedObjects = TOKENS,
+  { plural, action, remedy }: RevokedObjects = TOKENS,
 ): CountRevocation {
   const windows = new LRUCache<string, Window>({ max: REMEMBERED_MAX })
 
@@ -62,7 +65,7 @@ export function createRevokeLimit(
     if (reached !== undefined)
       throw tooManyRequests(
         errorId,
-        `${reached.max} ${plural} of ${reached.owner} were revoked within an hour; ${remedy}`,
+        `${reached.max} ${plural} of ${reached.owner} were ${action} within an hour; ${remedy}`,
         { headers: ['retry-after', String(Math.ceil((reached.window.endsMs - now) / 1000))] },
       )
     for (const { window } of limits) window.count++

@@ -126,11 +126,11 @@ t.test('a deleted key is unknown, and its sessions are revoked', async (t) => {
   const { apiKeys, jane, verify, revoked } = await open(t)
   const { record, key } = await apiKeys.create(jane, INPUT, ID)
   const session = await verify(key)
-  t.equal(await apiKeys.delete(record, ID), true)
+  t.equal(await apiKeys.delete(record), true)
   await waitFor(() => revoked.isRevoked(session!))
   t.equal(await verify(key), undefined)
   t.equal(await apiKeys.find('mx', record.id), undefined)
-  t.equal(await apiKeys.delete(record, ID), false)
+  t.equal(await apiKeys.delete(record), false)
   t.equal(await apiKeys.rotate(record, 0, ID), undefined)
 })
 
@@ -189,17 +189,10 @@ t.test('lists keys by account and id, paginated', async (t) => {
   )
 })
 
-t.test('limits the keys of an account and the revocations per hour', async (t) => {
-  const { apiKeys, jane, clock } = await open(t)
+t.test('limits the number of keys of an account', async (t) => {
+  const { apiKeys, jane } = await open(t)
   for (let i = 0; i < API_KEYS_MAX; i++) await apiKeys.create(jane, INPUT, ID)
   await t.rejects(apiKeys.create(jane, INPUT, ID), { code: 429, message: /delete a key first/ })
-  const { keys } = await apiKeys.list('mx', { limit: 1 })
-  const flood = async () => {
-    for (let i = 0; i < 4000; i++) await apiKeys.rotate(keys[0]!, 0, ID)
-  }
-  await t.rejects(flood(), { code: 429, message: /3600 API keys of jane were revoked/ })
-  clock.ms += HOUR_MS
-  t.ok(await apiKeys.rotate(keys[0]!, 0, ID))
 })
 
 /** Waits for revocations, which follow the store. */
