@@ -62,8 +62,8 @@ const plugin: PluginDefinition = definePlugin({
       moveApiKey(x)
     }
     const setBackendHeaders = (x: Exchange): void => {
-      storeToken(x)
-      if (!forwardToken && findBearer(x.headers) !== undefined) x.headers.delete('authorization')
+      // An Authorization header of another scheme, next to X-Api-Key, is intended for the backend.
+      if (storeToken(x) && !forwardToken) x.headers.delete('authorization')
       if (forwardAccount) setAccountHeader(x)
     }
     const setAccountHeader = ({ headers, forwardedAccount: toldAccount }: Exchange): void => {
@@ -71,9 +71,12 @@ const plugin: PluginDefinition = definePlugin({
     }
     /** Tokens of open streams, whose headers may already be freed. */
     const tokens = new WeakMap<Session, string>()
-    const storeToken = ({ session, headers }: Exchange): void => {
-      const token = findBearer(headers)
+    /** Returns whether the request has a token. */
+    const storeToken = ({ session, headers }: Exchange): boolean => {
+      const authorization = headers.get('authorization')
+      const token = authorization === undefined ? undefined : readBearer(authorization)
       if (token !== undefined) tokens.set(session!, token)
+      return token !== undefined
     }
     const streams = new OpenStreams({
       judge: (x) => reauthorize(x).catch(toReason),
@@ -159,11 +162,6 @@ const plugin: PluginDefinition = definePlugin({
 })
 
 export default plugin
-
-function findBearer(headers: Exchange['headers']): string | undefined {
-  const authorization = headers.get('authorization')
-  return authorization === undefined ? undefined : readBearer(authorization)
-}
 
 function rejectToken(x: Exchange, token: string, error: unknown): void {
   if (error instanceof GatewayError) x.refusal = error

@@ -196,10 +196,12 @@ export function createApiKeys({ store, accounts, nowMs }: ApiKeysOptions): ApiKe
           ...(graceMs > 0 && { previous: { hash: before.hash, endsMs: nowMs() + graceMs } }),
         }
         const written = await commitIf(store, [
-          { ...toWrite(next), ifVersion: record.version },
-          // Cached sessions are verified again: the previous secret has an expiry from now on.
-          revokeToken(toSessionId(before, false), nowMs() + API_KEY_CACHE_MS),
-          revokeToken(toSessionId(before, true), nowMs() + API_KEY_CACHE_MS),
+          { ...toWrite(next), ifVersion: record.version, mayUseReserve: false },
+          // Cached sessions are verified again, because the previous secret has an expiry after the rotation.
+          ...[false, true].map((isPrevious) => ({
+            ...revokeToken(toSessionId(before, isPrevious), nowMs() + API_KEY_CACHE_MS),
+            mayUseReserve: false,
+          })),
         ])
         if (written !== undefined) return { record: next, key }
       }
