@@ -129,7 +129,7 @@ const plugin: PluginDefinition = definePlugin({
       const limit = findLimit(x, rule)
       counted.push({ rule, limit, decision })
       if (decision.isAllowed) return
-      for (const each of counted) each.decision.refund()
+      for (const { rule, decision } of counted) rule.leases.refund(decision)
       throw toError(rule, limit, decision)
     }
 
@@ -162,7 +162,7 @@ const plugin: PluginDefinition = definePlugin({
 export default plugin
 
 /** Decision during an outage. */
-const UNCOUNTED: QuotaDecision = { isAllowed: true, remaining: 0, resetMs: 0, refund: () => {} }
+const UNCOUNTED: QuotaDecision = { isAllowed: true, remaining: 0, resetMs: 0, lease: undefined }
 
 function compileQuota(
   rule: Static<typeof quotaSchema>,

@@ -20,8 +20,8 @@ export interface QuotaDecision {
   readonly remaining: number
   /** Milliseconds until the end of the period. */
   readonly resetMs: number
-  /** Takes the request back. */
-  readonly refund: () => void
+  /** Lease of the request; undefined if it was not taken from a lease. */
+  readonly lease: QuotaLeaseState | undefined
 }
 
 /** Reserves requests in advance, and admits requests from these reservations without communication. */
@@ -32,13 +32,16 @@ export interface QuotaLeases {
    * @throws {GatewayError} 503 if no requests are reserved and the counts are unavailable, synchronously or by rejecting.
    */
   readonly take: (key: string, toCounter: () => QuotaCounter, limit: number) => Maybe<QuotaDecision>
+  /** Gives an allowed request back, because it is not made. */
+  readonly refund: (decision: QuotaDecision) => void
   /** Releases the reservations of counters without recent requests. */
   readonly sweep: () => Promise<void>
   /** Releases all reservations. */
   readonly close: () => Promise<void>
 }
 
-interface Lease {
+/** State of a lease, which only {@link createQuotaLeases} changes. */
+export interface QuotaLeaseState {
   readonly counter: QuotaCounter
   limit: number
   /** Reserved requests that were not taken. */
@@ -72,27 +75,14 @@ const RELEASES_MAX = 64
 
 export function createQuotaLeases(options: QuotaLeasesOptions): QuotaLeases {
   const { quotas, batch, log, nowMs } = options
-  const leases = new LRUCache<string, Lease>({
+  const leases = new LRUCache<string, QuotaLeaseState>({
     max: LEASES_MAX,
     dispose: (lease, _, reason) => void (reason === 'evict' && release(lease)),
   })
   const timer = setInterval(() => void sweep(), SWEEP_MS).unref()
 
-  function toDecision(lease: Lease, isAllowed: boolean, now: number): QuotaDecision {
-    const { limit, used, left, endMs, epoch } = lease
-    return {
-      isAllowed,
-      remaining: isAllowed ? Math.max(0, limit - used + left) : 0,
-      resetMs: endMs - now,
-      refund() {
-        if (isAllowed && lease.epoch === epoch) lease.left++
-      },
-    }
-  }
-
   /** Returns undefined if another reservation is needed. */
-  function takeReserved(lease: Lease): QuotaDecision | undefined {
-    const now = nowMs()
+  function takeReserved(lease: QuotaLeaseState, now: number): QuotaDecision | undefined {
     if (lease.endMs <= now) return undefined
     if (lease.left > 0) {
       lease.left--
@@ -101,12 +91,12 @@ export function createQuotaLeases(options: QuotaLeasesOptions): QuotaLeases {
     return lease.deniedUntilMs > now ? toDecision(lease, false, now) : undefined
   }
 
-  async function takeLater(lease: Lease): Promise<QuotaDecision> {
+  async function takeLater(lease: QuotaLeaseState): Promise<QuotaDecision> {
     lease.waiting++
     try {
       for (;;) {
         await begin(lease)
-        const decision = takeReserved(lease)
+        const decision = takeReserved(lease, nowMs())
         if (decision !== undefined) return decision
       }
     } finally {
@@ -115,14 +105,14 @@ export function createQuotaLeases(options: QuotaLeasesOptions): QuotaLeases {
   }
 
   /** Reserves requests unless a reservation is in progress. */
-  function begin(lease: Lease): Promise<void> {
+  function begin(lease: QuotaLeaseState): Promise<void> {
     lease.pending ??= reserve(lease).finally(() => {
       lease.pending = undefined
     })
     return lease.pending
   }
 
-  async function reserve(lease: Lease): Promise<void> {
+  async function reserve(lease: QuotaLeaseState): Promise<void> {
     const { counter, limit } = lease
     if (lease.endMs <= nowMs()) lease.left = 0
     // The first waiting request is part of the batch.
@@ -144,7 +134,7 @@ export function createQuotaLeases(options: QuotaLeasesOptions): QuotaLeases {
     }
   }
 
-  async function release(lease: Lease): Promise<void> {
+  async function release(lease: QuotaLeaseState): Promise<void> {
     const { counter, epoch, left, endMs } = lease
     lease.left = 0
     if (left === 0 || endMs <= nowMs()) return
@@ -157,14 +147,14 @@ export function createQuotaLeases(options: QuotaLeasesOptions): QuotaLeases {
     }
   }
 
-  async function releaseAll(released: readonly Lease[]): Promise<void> {
+  async function releaseAll(released: readonly QuotaLeaseState[]): Promise<void> {
     for (let at = 0; at < released.length; at += RELEASES_MAX)
       await Promise.all(released.slice(at, at + RELEASES_MAX).map(release))
   }
 
   async function sweep(): Promise<void> {
     const before = nowMs() - IDLE_MS
-    const idle: Lease[] = []
+    const idle: QuotaLeaseState[] = []
     for (const [key, lease] of leases.entries()) {
       if (lease.takenMs > before || lease.pending !== undefined) continue
       leases.delete(key)
@@ -184,7 +174,7 @@ export function createQuotaLeases(options: QuotaLeasesOptions): QuotaLeases {
       lease.takenMs = now
       if (limit > lease.limit) lease.deniedUntilMs = 0
       lease.limit = limit
-      const decision = takeReserved(lease)
+      const decision = takeReserved(lease, now)
       if (decision === undefined) {
         if (lease.failedUntilMs > now) throw toQuotaOutage(undefined)
         return takeLater(lease)
@@ -193,6 +183,10 @@ export function createQuotaLeases(options: QuotaLeasesOptions): QuotaLeases {
       if (isLow && decision.isAllowed && Math.max(lease.deniedUntilMs, lease.failedUntilMs) <= now)
         begin(lease).catch(() => {})
       return decision
+    },
+
+    refund({ isAllowed, lease }) {
+      if (isAllowed && lease !== undefined) lease.left++
     },
 
     sweep,
@@ -206,10 +200,25 @@ export function createQuotaLeases(options: QuotaLeasesOptions): QuotaLeases {
   }
 }
 
-function createLease(counter: QuotaCounter): Lease {
+function toDecision(lease: QuotaLeaseState, isAllowed: boolean, now: number): QuotaDecision {
+  const { limit, used, left, endMs } = lease
+  const remaining = isAllowed ? Math.max(0, limit - used + left) : 0
+  return { isAllowed, remaining, resetMs: endMs - now, lease }
+}
+
+function createLease(counter: QuotaCounter): QuotaLeaseState {
   return {
-    ...{ counter, limit: 0, left: 0, used: 0, epoch: '', endMs: 0 },
-    ...{ deniedUntilMs: 0, failedUntilMs: 0, takenMs: 0, waiting: 0, pending: undefined },
+    counter,
+    limit: 0,
+    left: 0,
+    used: 0,
+    epoch: '',
+    endMs: 0,
+    deniedUntilMs: 0,
+    failedUntilMs: 0,
+    takenMs: 0,
+    waiting: 0,
+    pending: undefined,
   }
 }
 

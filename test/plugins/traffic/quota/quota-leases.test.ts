@@ -113,8 +113,7 @@ t.test('an exhausted quota is checked again after a second', async (t) => {
   t.match(await take(0, 1), { isAllowed: true })
   t.match([await take(1, 1), await take(1, 1)], [{ isAllowed: false }, { isAllowed: false }])
   t.equal(state.reservations, 2)
-  const { refund } = (await take(0, 2)) as { refund: () => void }
-  refund()
+  all[0]!.refund(await take(0, 2))
   await all[0]!.close()
   t.match(await take(1, 1), { isAllowed: false })
   clock.ms += 1000
@@ -124,7 +123,7 @@ t.test('an exhausted quota is checked again after a second', async (t) => {
 
 t.test('a refunded request can be taken again', async (t) => {
   const { take, all, used } = await open(t)
-  ;(await take()).refund()
+  all[0]!.refund(await take())
   await all[0]!.close()
   t.same(await used(), [0])
 })
