@@ -195,7 +195,7 @@ tap.test('fails at startup for a file that cannot be written', async (t) => {
 
 tap.test('logs the authenticated account', async (t) => {
   const handle = async (x: Exchange): Promise<void> => {
-    const account = createAccount({ id: 'ja"ne', issuer: 'acme', apiKey: '0f' })
+    const account = createAccount({ id: 'ja"ne', issuer: 'acme', scopes: ['admin'], apiKey: '0f' })
     x.session = { account, id: 'token-1', issuedMs: 0, endsMs: 1 }
     x.reply(200)
   }
