@@ -9,8 +9,8 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: 'auth',
-    description: 'Manage accounts and rules',
-    subcommands: ['list', 'create', 'update', 'delete', 'test', 'reset'],
+    description: 'Manage accounts, API keys and rules',
+    subcommands: ['list', 'create', 'rotate', 'delete', 'update', 'test', 'reset'],
     load: async () => (await import('./commands/platform/auth.ts')).default,
   },
   {
@@ -101,6 +101,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     name: 'nodes',
     description: 'Show, drain and restore the nodes of services',
     load: async () => (await import('./commands/platform/nodes.ts')).default,
+  },
+  {
+    name: 'quota',
+    description: 'Show and reset the requests counted by the quota plugin',
+    load: async () => (await import('./commands/platform/quota.ts')).default,
   },
   {
     name: 'registry',

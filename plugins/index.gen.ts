@@ -22,6 +22,7 @@ import proxyStatus from './telemetry/proxy-status.ts'
 import requestId from './telemetry/request-id.ts'
 import serverTiming from './telemetry/server-timing.ts'
 import tracing from './telemetry/tracing.ts'
+import quota from './traffic/quota.ts'
 import rateLimit from './traffic/rate-limit.ts'
 
 /** Files of this folder by name. Each exports a declared plugin. */
@@ -43,6 +44,7 @@ export const plugins: Readonly<Record<string, PluginDefinition>> = {
   oidc,
   origins,
   'proxy-status': proxyStatus,
+  quota,
   'rate-limit': rateLimit,
   'redirect-https': redirectHttps,
   'request-id': requestId,

@@ -12,6 +12,8 @@ export interface Account {
   readonly issuer: string
   readonly scopes: readonly string[]
   readonly metadata: Readonly<Record<string, string>>
+  /** Id of the API key that authenticated the caller. Absent for other credentials. */
+  readonly apiKey?: string
 }
 
 /** Data shared by all contexts of a call. */
@@ -251,7 +253,7 @@ function parseAccount(json: string): Account | undefined {
     return undefined
   }
   if (typeof value !== 'object' || value === null) return undefined
-  const { id, name, type, issuer, scopes, metadata } = value as Record<string, unknown>
+  const { id, name, type, issuer, scopes, metadata, apiKey } = value as Record<string, unknown>
   if (typeof id !== 'string' || id === '') return undefined
   return Object.freeze({
     id,
@@ -260,6 +262,7 @@ function parseAccount(json: string): Account | undefined {
     issuer: toText(issuer),
     scopes: Object.freeze(Array.isArray(scopes) ? scopes.filter(isText) : []),
     metadata: Object.freeze(toTexts(metadata)),
+    ...(isText(apiKey) && { apiKey }),
   })
 }
 

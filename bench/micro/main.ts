@@ -33,6 +33,7 @@ const MICROS: Readonly<Record<string, () => Promise<{ readonly default: Micro }>
   'endpoint-validation': () => import('./endpoint-validation.ts'),
   'in-process-call': () => import('./rpc/in-process-call.ts'),
   'registry-list': () => import('./routing/registry-list.ts'),
+  quota: () => import('./quota.ts'),
   'rate-limit': () => import('./rate-limit.ts'),
   'store-commit': () => import('./store-commit.ts'),
 }

@@ -8,8 +8,8 @@ const ESCAPED = /[\x7f-\uffff]/g
 export function formatAccount(account: Account): string {
   let text = texts.get(account)
   if (text === undefined) {
-    const { id, name, type, issuer, scopes, metadata } = account
-    text = JSON.stringify({ id, name, type, issuer, scopes, metadata }).replace(
+    const { id, name, type, issuer, scopes, metadata, apiKey } = account
+    text = JSON.stringify({ id, name, type, issuer, scopes, metadata, apiKey }).replace(
       ESCAPED,
       (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
     )

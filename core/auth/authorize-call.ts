@@ -4,6 +4,7 @@ import { GatewayError } from '../errors.ts'
 import { findMetadata, isRepeated } from '../rpc/metadata.ts'
 import { decide, invalidToken, toAccessDenied } from './policy/decision.ts'
 import { isLoginEndpoint } from './policy/login-endpoint.ts'
+import { isApiKey } from './token/api-key.ts'
 import { readBearer } from './token/bearer.ts'
 import { TokenError } from './token/token-error.ts'
 
@@ -17,7 +18,7 @@ export interface CallInput {
 }
 
 /**
- * Authenticates a call by its access token and authorizes it. Synchronous if token and rules are cached.
+ * Authenticates a call by its access token or API key and authorizes it. Synchronous if token and rules are cached.
  *
  * @returns the session of the caller, or undefined if anonymous.
  * @throws {GatewayError} 400 for repeated tokens or namespaces, which two parsers could read differently; 401 for an
@@ -31,12 +32,12 @@ export function admitCall(authorizer: Authorizer, call: CallInput): Maybe<Sessio
   try {
     session = authorizer.identify(token)
   } catch (error) {
-    return rejectToken(authorizer, call, error)
+    return rejectToken(authorizer, call, token, error)
   }
   if (!(session instanceof Promise)) return decideCall(authorizer, call, session)
   return session.then(
     (known) => decideCall(authorizer, call, known),
-    (error) => rejectToken(authorizer, call, error),
+    (error) => rejectToken(authorizer, call, token, error),
   )
 }
 
@@ -44,10 +45,12 @@ export function admitCall(authorizer: Authorizer, call: CallInput): Maybe<Sessio
 function rejectToken(
   authorizer: Authorizer,
   call: CallInput,
+  token: string,
   error: unknown,
 ): Maybe<Session | undefined> {
   if (!(error instanceof TokenError)) throw error
-  if (!isLoginEndpoint(call.resource)) throw invalidToken(call.resource.name, call.resource)
+  if (!isLoginEndpoint(call.resource))
+    throw invalidToken(call.resource.name, call.resource, isApiKey(token))
   return decideCall(authorizer, call, undefined)
 }
 

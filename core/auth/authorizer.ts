@@ -14,6 +14,8 @@ import { DEFAULT_DOMAIN } from '../registry/service.ts'
 import { DEFAULT_RULE } from './policy/default-rule.ts'
 import { isLoginEndpoint } from './policy/login-endpoint.ts'
 import { Policy } from './policy/policy.ts'
+import { API_KEY_CACHE_MS, isApiKey } from './token/api-key.ts'
+import { ApiKeyVerifier } from './token/api-key-verifier.ts'
 import { ResilientWatch } from './token/resilient-watch.ts'
 import { Sessions } from './token/sessions.ts'
 import { TokenError } from './token/token-error.ts'
@@ -104,6 +106,12 @@ export function createAuthorizer(source: AuthSource, options: AuthorizerOptions 
     isRevoked: (session) => tokens.value!.isRevoked(session),
     nowMs,
   })
+  const apiKeys = new ApiKeyVerifier({
+    verify: async (key) => source.verifyApiKey?.(key),
+    isRevoked: (session) => tokens.value!.isRevoked(session),
+    onVerified: (key, session) => void sessions.add(key, session, nowMs() + API_KEY_CACHE_MS),
+    nowMs,
+  })
   const namespaceWatch = watch<ReadonlySet<string>>(source.watchNamespaces, (next, before) => {
     if (next.size !== before.size || ![...next].every((name) => before.has(name))) changed()
   })
@@ -147,7 +155,7 @@ export function createAuthorizer(source: AuthSource, options: AuthorizerOptions 
   const verify = (token: string): Maybe<Session> => {
     if (tokens.value === undefined) return verifyLater(token)
     try {
-      const session = sessions.verify(token)
+      const session = isApiKey(token) ? apiKeys.verify(token) : sessions.verify(token)
       return session instanceof Promise ? session.catch((error) => reject(token, error)) : session
     } catch (error) {
       return reject(token, error)
@@ -172,6 +180,8 @@ export function createAuthorizer(source: AuthSource, options: AuthorizerOptions 
     identify: (token) => sessions.getCached(token) ?? verify(token),
 
     decide,
+
+    ...(source.requestQuotas !== undefined && { requestQuotas: source.requestQuotas }),
 
     onChange(listener) {
       // Wrapped in a new function because the same listener may be added twice.

@@ -1,4 +1,5 @@
 import type { KeyObject } from 'node:crypto'
+import type { RequestQuotas } from './request-quotas.ts'
 
 /** Identity of a caller (specification: Account). */
 export interface Account {
@@ -9,6 +10,14 @@ export interface Account {
   readonly issuer: string
   readonly scopes: readonly string[]
   readonly metadata: Readonly<Record<string, string>>
+  /** Id of the API key that authenticated the caller. Absent for other credentials. */
+  readonly apiKey?: string
+}
+
+/** Maximum number of requests with an API key per UTC day and month; absent if unlimited. */
+export interface ApiKeyLimits {
+  readonly day?: number
+  readonly month?: number
 }
 
 /** Target of a call, or the pattern in a rule; case-insensitive. */
@@ -45,15 +54,24 @@ export interface Ruling {
   readonly missingScope?: string
 }
 
-/** Account and lifetime of a token. */
+/** Account and lifetime of a token or an API key. */
 export interface Session {
   readonly account: Account
-  /** Unique id of the token. */
+  /** Unique id of the token. For an API key, `<key id>.<version of the key>`. */
   readonly id: string
   /** Unix time. */
   readonly issuedMs: number
   /** Unix time from which it is rejected: its expiry plus the clock skew. */
   readonly endsMs: number
+  /** Limits of the API key. @default none */
+  readonly limits?: ApiKeyLimits
+}
+
+/** An API key as presented to the `auth` service, without the secret. */
+export interface PresentedApiKey {
+  readonly id: string
+  /** SHA-256 of the key in base64url. */
+  readonly hash: string
 }
 
 /** A snapshot of the data for verifying tokens. */
@@ -64,7 +82,7 @@ export interface TokenKnowledge {
   readonly isRevoked: (session: Session) => boolean
 }
 
-/** Source of rules and keys for authorizers: the `auth` service, local or remote. */
+/** Source of rules, keys and API keys for authorizers: the `auth` service, local or remote. */
 export interface AuthSource {
   /**
    * Yields all rules of a namespace, initially and after each change. Throws if the source is unavailable; ends only by
@@ -75,6 +93,13 @@ export interface AuthSource {
   readonly watchNamespaces: (signal: AbortSignal) => AsyncIterable<ReadonlySet<string>>
   /** Like {@link watchRules}, but yields the data for verifying tokens. */
   readonly watchTokens: (signal: AbortSignal) => AsyncIterable<TokenKnowledge>
+  /**
+   * Verifies an API key. Resolves with undefined if the key is unknown, expired or deleted, and rejects if the source is
+   * unavailable. @default every API key is unknown
+   */
+  readonly verifyApiKey?: (key: PresentedApiKey) => Promise<Session | undefined>
+  /** Counts of requests of the `auth` service. @default none */
+  readonly requestQuotas?: RequestQuotas
 }
 
 /** A call to authorize. */
@@ -91,10 +116,10 @@ export interface Access {
  */
 export interface Authorizer {
   /**
-   * Verifies a token; synchronous if it is cached.
+   * Verifies an access token or an API key; synchronous if it is cached.
    *
-   * @throws {TokenError} for an invalid token, synchronously or by rejecting.
-   * @throws {GatewayError} 503 by rejecting, if no keys have been loaded yet.
+   * @throws {TokenError} for an invalid token or API key, synchronously or by rejecting.
+   * @throws {GatewayError} 503 by rejecting, if no keys have been loaded yet, or an API key cannot be verified.
    */
   readonly identify: (token: string) => Session | Promise<Session>
   /**
@@ -110,5 +135,7 @@ export interface Authorizer {
    * unsubscribes it.
    */
   readonly onChange: (listener: () => void) => () => void
+  /** Counts of requests, stored by the source of the rules. @default none */
+  readonly requestQuotas?: RequestQuotas
   readonly close: () => void
 }

@@ -2,6 +2,7 @@ import { hash, timingSafeEqual } from 'node:crypto'
 import { resolve } from 'node:path'
 import { createIdentity, denyAuthentication } from '../../core/auth/authentication-hooks.ts'
 import { type CallerLine, parseCallerLines } from '../../core/auth/htpasswd-lines.ts'
+import { API_KEY_HEADER, isApiKey } from '../../core/auth/token/api-key.ts'
 import type { Session } from '../../core/contracts/auth.ts'
 import { GATEWAY_ID, GatewayError } from '../../core/errors.ts'
 import { HeaderList } from '../../core/http/headers.ts'
@@ -35,6 +36,8 @@ const options = Type.Object({
 
 /** Maximum length of a key in characters. */
 const KEY_MAX = 512
+/** The id of a key in the file is the beginning of its SHA-256. */
+const FILE_KEY_ID_LENGTH = 16
 const LINES = { credential: /^[0-9a-f]{64}$/i, credentialForm: 'a SHA-256 in hexadecimal' }
 
 /**
@@ -45,13 +48,19 @@ const plugin: PluginDefinition = definePlugin({
   name: 'api-keys',
   description: 'Authenticates callers by API key.',
   options,
-  create({ keys, file, header, namespace, required, forwardKey }, { log, nowMs, configDir = '.' }) {
+  create(
+    { keys, file, header, namespace, required, forwardKey },
+    { log, nowMs, configDir = '.', authorizer },
+  ) {
     const name = header.toLowerCase()
     // Rejects a malformed header name at startup instead of at the first request.
     new HeaderList([name, ''])
     const challenge = `ApiKey header="${header}"`
     const lines = { ...LINES, namespace }
     const inline = parseCallerLines(keys, 'keys', lines)
+    /** Keys stored in the `auth` service are authenticated by the `auth` plugin. */
+    const isStoredKey = (key: string): boolean =>
+      authorizer !== undefined && name === API_KEY_HEADER && isApiKey(key)
     const path = resolve(configDir, file)
     const parse = (text: string): ReadonlyMap<string, Session> =>
       toSessions([...inline, ...parseCallerLines(text.split('\n'), path, lines)])
@@ -61,7 +70,7 @@ const plugin: PluginDefinition = definePlugin({
     const identity = createIdentity({
       identify({ headers }) {
         const key = headers.get(name)
-        if (key === undefined) return undefined
+        if (key === undefined || isStoredKey(key)) return undefined
         if (headers.getAll(name).length > 1)
           throw new GatewayError(GATEWAY_ID, 400, `expected one ${header} header, got several`)
         const session = key.length > KEY_MAX ? undefined : find(known, key)
@@ -100,7 +109,8 @@ function toSessions(lines: readonly CallerLine[]): ReadonlyMap<string, Session> 
     const other = sessions.get(id)?.account
     if (other !== undefined)
       throw new RangeError(`accounts ${other.id} and ${account.id} have the same key`)
-    sessions.set(id, { account, id, issuedMs: 0, endsMs: Number.POSITIVE_INFINITY })
+    const owner = { ...account, apiKey: id.slice(0, FILE_KEY_ID_LENGTH) }
+    sessions.set(id, { account: owner, id, issuedMs: 0, endsMs: Number.POSITIVE_INFINITY })
   }
   return sessions
 }

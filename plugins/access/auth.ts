@@ -11,6 +11,7 @@ import {
 } from '../../core/auth/policy/decision.ts'
 import { isLoginEndpoint } from '../../core/auth/policy/login-endpoint.ts'
 import { OpenStreams } from '../../core/auth/revocable-streams.ts'
+import { isApiKey } from '../../core/auth/token/api-key.ts'
 import { readBearer } from '../../core/auth/token/bearer.ts'
 import { TokenError } from '../../core/auth/token/token-error.ts'
 import type { Ruling, Session } from '../../core/contracts/auth.ts'
@@ -18,7 +19,7 @@ import { GATEWAY_ID, GatewayError } from '../../core/errors.ts'
 import type { Exchange } from '../../core/exchange.ts'
 import { definePlugin, type PluginDefinition } from '../../core/plugin/define.ts'
 import { Type } from '../../core/schema.ts'
-import { readToken } from './auth/bearer-token.ts'
+import { moveApiKey, readToken } from './auth/bearer-token.ts'
 import { toTarget } from './auth/target.ts'
 
 const options = Type.Object({
@@ -34,9 +35,9 @@ const options = Type.Object({
 })
 
 /**
- * Authenticates the caller by the access token in `Authorization: Bearer` and authorizes the call of the resolved
- * service and endpoint (specification: Authentication). Cookies are not accepted as credentials. A denied call fails
- * with 401.
+ * Authenticates the caller by the access token or API key in `Authorization: Bearer`, or the API key in `X-Api-Key`, and
+ * authorizes the call of the resolved service and endpoint (specification: Authentication). Cookies are not accepted as
+ * credentials. A denied call fails with 401.
  *
  * Services receive the account in `mx-account`, unless it belongs to a different namespace than the call. Streams and
  * WebSockets are authorized again when rules change, and end when their token expires.
@@ -53,13 +54,16 @@ const plugin: PluginDefinition = definePlugin({
 
     /** Backends may personalize responses. */
     const isForwarded = forwardToken || forwardAccount
-    const authenticate = (x: Exchange, session: Session): void => {
+    const authenticate = (x: Exchange, session: Session, token: string): void => {
       x.session = session
       x.beforeProxy = setBackendHeaders
+      if (session.account.apiKey === undefined) return
+      tokens.set(session, token)
+      moveApiKey(x)
     }
     const setBackendHeaders = (x: Exchange): void => {
-      storeToken(x)
-      if (!forwardToken) x.headers.delete('authorization')
+      // An Authorization header of another scheme, next to X-Api-Key, is intended for the backend.
+      if (storeToken(x) && !forwardToken) x.headers.delete('authorization')
       if (forwardAccount) setAccountHeader(x)
     }
     const setAccountHeader = ({ headers, forwardedAccount: toldAccount }: Exchange): void => {
@@ -67,10 +71,12 @@ const plugin: PluginDefinition = definePlugin({
     }
     /** Tokens of open streams, whose headers may already be freed. */
     const tokens = new WeakMap<Session, string>()
-    const storeToken = ({ session, headers }: Exchange): void => {
+    /** Returns whether the request has a token. */
+    const storeToken = ({ session, headers }: Exchange): boolean => {
       const authorization = headers.get('authorization')
-      const token = authorization && readBearer(authorization)
+      const token = authorization === undefined ? undefined : readBearer(authorization)
       if (token !== undefined) tokens.set(session!, token)
+      return token !== undefined
     }
     const streams = new OpenStreams({
       reauthorize: (x) => reauthorize(x).catch(toReason),
@@ -106,13 +112,13 @@ const plugin: PluginDefinition = definePlugin({
         if (token === undefined) return
         try {
           const session = authorizer.identify(token)
-          if (!(session instanceof Promise)) return authenticate(x, session)
+          if (!(session instanceof Promise)) return authenticate(x, session, token)
           return session.then(
-            (known) => authenticate(x, known),
-            (error: unknown) => rejectToken(x, error),
+            (known) => authenticate(x, known, token),
+            (error: unknown) => rejectToken(x, token, error),
           )
         } catch (error) {
-          rejectToken(x, error)
+          rejectToken(x, token, error)
         }
       },
 
@@ -126,7 +132,7 @@ const plugin: PluginDefinition = definePlugin({
           x.session === undefined &&
           !isLoginEndpoint(target.resource)
         )
-          throw toServiceError(x.route!.service, target.resource, authenticationError)
+          throw toServiceError(x, target.resource, authenticationError)
         const ruling = decide(authorizer, x.account, target)
         if (!(ruling instanceof Promise)) return settle(x, target, ruling)
         return ruling.then((late) => settle(x, target, late))
@@ -161,18 +167,21 @@ const plugin: PluginDefinition = definePlugin({
 
 export default plugin
 
-function rejectToken(x: Exchange, error: unknown): void {
+function rejectToken(x: Exchange, token: string, error: unknown): void {
   if (error instanceof GatewayError) x.refusal = error
-  else if (error instanceof TokenError) x.refusal = invalidToken(GATEWAY_ID)
+  else if (error instanceof TokenError)
+    x.refusal = invalidToken(GATEWAY_ID, undefined, isApiKey(token))
   else throw error
 }
 
 function toServiceError(
-  service: string,
+  x: Exchange,
   resource: CallTarget['resource'],
   authenticationError: GatewayError,
 ): GatewayError {
-  if (isInvalidToken(authenticationError)) return invalidToken(service, resource)
+  const { service } = x.route!
+  if (isInvalidToken(authenticationError))
+    return invalidToken(service, resource, isApiKey(readToken(x) ?? ''))
   const { code, message, headers = [] } = authenticationError
   return new GatewayError(service, code, message, { headers })
 }

@@ -55,6 +55,7 @@ const FIELD_MAX_CHARS = 1024
  * | `route` | name of the configured route (`routes:`), or its number from 1; absent if none matched |
  * | `error` | error of the last failed attempt, even if a later attempt succeeded; absent for service errors below 500, which may quote the request |
  * | `account`, `namespace` | caller and its namespace; absent for anonymous requests |
+ * | `apiKey` | id of the API key of the caller; absent for other credentials |
  * | `userAgent`, `referer` | absent if not sent |
  * | `aborted` | true if the response is incomplete, otherwise absent |
  */
@@ -126,6 +127,7 @@ function createFormat(query: boolean): Format {
   const quoteRoute = memoizeLast(quote)
   const quoteNode = memoizeLast(quote)
   const quoteAccount = memoizeLast(quote)
+  const quoteApiKey = memoizeLast(quote)
   const quoteNamespace = memoizeLast(quote)
   const quoteAgent = memoizeLast(quote)
   const quoteReferer = memoizeLast((url) => quote(query ? url : withoutQuery(url)))
@@ -143,8 +145,10 @@ function createFormat(query: boolean): Format {
     if (x.node !== '') line += `,"node":${quoteNode(x.node)}`
     if (x.attempts > 1) line += `,"attempts":${x.attempts}`
     const { account } = x
-    if (account !== undefined)
+    if (account !== undefined) {
       line += `,"account":${quoteAccount(account.id)},"namespace":${quoteNamespace(account.issuer)}`
+      if (account.apiKey !== undefined) line += `,"apiKey":${quoteApiKey(account.apiKey)}`
+    }
     if (x.failure !== '') line += `,"error":${quote(x.failure)}`
     const { flat } = x.headers
     for (let i = 0; i < flat.length; i += 2) {

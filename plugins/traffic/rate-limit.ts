@@ -20,7 +20,7 @@ const ruleSchema = Type.Object({
     minItems: 1,
     maxItems: 5,
     description:
-      'Counts requests by ip (IPv6: /64 network), account (anonymous callers: ip), path, host, method, header:<name>, or a combination.',
+      'Counts requests by ip (IPv6: /64 network), account (anonymous callers: ip), api_key (callers without one: account), path, host, method, header:<name>, or a combination.',
   }),
   limit: Type.Integer({
     minimum: 1,
@@ -101,7 +101,7 @@ const WINDOW_MAX_MS = 30 * 86_400_000
 const SHADOW_LOG_MS = 10_000
 
 /**
- * Limits the rate of requests. Each process counts separately. Rules by account run after authentication, all others
+ * Limits the rate of requests. Each process counts separately. Rules by account or API key run after authentication, all others
  * when the request arrives.
  */
 const plugin: PluginDefinition = definePlugin({

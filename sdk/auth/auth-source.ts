@@ -2,7 +2,7 @@ import { createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto'
 import { once } from 'node:events'
 import { isInvalidToken } from '../../core/auth/policy/decision.ts'
 import { type Revocation, Revocations } from '../../core/auth/token/revocations.ts'
-import type { AuthSource, Rule } from '../../core/contracts/auth.ts'
+import type { AuthSource, Rule, Session } from '../../core/contracts/auth.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { Client } from '../client/client.ts'
 import { DEFAULT_NAMESPACE } from '../namespace.ts'
@@ -18,6 +18,11 @@ interface TokensMessage {
   readonly revoked: readonly Revocation[]
 }
 
+interface SessionMessage {
+  /** `endsMs` is 0 if the key never expires. Absent for an invalid key. */
+  readonly session?: Session
+}
+
 interface NamespacesMessage {
   readonly namespaces: readonly string[]
   /** True if the list continues in the next message. */
@@ -25,7 +30,7 @@ interface NamespacesMessage {
 }
 
 /**
- * Rules and keys of a remote platform, watched through its `auth` service.
+ * Rules, keys and API keys of a remote platform, watched through its `auth` service.
  *
  * @param namespace namespace of the client's account. Outside the platform's namespace, only the rules of that
  * namespace are available.
@@ -80,6 +85,19 @@ export function createAuthSource(
           yield { keys: toKeys(keys), isRevoked: (session) => revocations.isRevoked(session) }
         }
       }),
+
+    async verifyApiKey({ id, hash }) {
+      const request = { id, hash }
+      const { session } = await client.call<SessionMessage>('auth', 'ApiKeys.Verify', request)
+      return session && { ...session, endsMs: session.endsMs || Number.POSITIVE_INFINITY }
+    },
+
+    requestQuotas: {
+      reserve: (reservation) => client.call('auth', 'RequestQuotas.Reserve', reservation),
+      async release(release) {
+        await client.call('auth', 'RequestQuotas.Release', release)
+      },
+    },
   }
 }
 

@@ -1,6 +1,8 @@
 import type { AuthSource, TokenKnowledge } from '../../core/contracts/auth.ts'
+import type { RequestQuotas } from '../../core/contracts/request-quotas.ts'
 import type { StoreListener } from '../../core/contracts/store.ts'
 import type { Store } from '../../domain/store/store.ts'
+import type { ApiKeys } from './api-keys/api-keys.ts'
 import { streamValue } from './observable-value.ts'
 import { AUTH_TABLE, RULES_HEADS_PREFIX, toRulesHeadKey } from './records.ts'
 import type { Rules } from './rules/rules.ts'
@@ -12,10 +14,19 @@ export interface SourceOptions {
   readonly rules: Rules
   readonly keys: SigningKeys
   readonly revoked: Revoked
+  readonly apiKeys: Pick<ApiKeys, 'verify'>
+  readonly requestQuotas: RequestQuotas
 }
 
 /** Source of rules and keys for enforcement in this process. */
-export function createSource({ store, rules, keys, revoked }: SourceOptions): AuthSource {
+export function createSource({
+  store,
+  rules,
+  keys,
+  revoked,
+  apiKeys,
+  requestQuotas,
+}: SourceOptions): AuthSource {
   return {
     watchRules: (namespace, signal) =>
       streamValue(signal, {
@@ -59,5 +70,8 @@ export function createSource({ store, rules, keys, revoked }: SourceOptions): Au
           }
         },
       }),
+
+    verifyApiKey: apiKeys.verify,
+    requestQuotas,
   }
 }

@@ -1,5 +1,5 @@
 import type { Revocation } from '../../core/auth/token/revocations.ts'
-import type { Account, Rule } from '../../core/contracts/auth.ts'
+import type { Account, ApiKeyLimits, Rule } from '../../core/contracts/auth.ts'
 import type { StoreRecord, StoreTable } from '../../core/contracts/store.ts'
 import { decodeRecord } from '../../domain/store/json-record.ts'
 import { DEFAULT_NAMESPACE } from '../../sdk/namespace.ts'
@@ -66,6 +66,35 @@ export interface FamilyRecord {
   readonly used?: readonly UsedToken[]
 }
 
+/** A stored API key. */
+export interface ApiKeyRecord {
+  readonly id: string
+  readonly namespace: string
+  /** Id of the owner. */
+  readonly account: string
+  readonly name: string
+  readonly scopes: readonly string[]
+  readonly limits: ApiKeyLimits
+  /** SHA-256 of the key in base64url. */
+  readonly hash: string
+  /** Replaced key that is valid until `endsMs`. @default none */
+  readonly previous?: { readonly hash: string; readonly endsMs: number }
+  /** Increases with each change after which cached sessions must be verified again. */
+  readonly serial: number
+  /** Unix time in milliseconds. */
+  readonly createdMs: number
+  /** Expiry, Unix time in milliseconds; 0 if the key never expires. */
+  readonly expiresMs: number
+  /** Time of the last use with a resolution of an hour, Unix time in milliseconds; 0 if never used. */
+  readonly usedMs: number
+}
+
+/** Owner of an API key. */
+export interface ApiKeyOwnerRecord {
+  readonly namespace: string
+  readonly account: string
+}
+
 export const KEYS_PREFIX = 'key/'
 export const REVOKED_PREFIX = 'revoked/'
 
@@ -117,6 +146,39 @@ export function toRevokedAccountKey(namespace: string, account: string): string 
 /** Returns the key of the record of a token family. */
 export function toFamilyKey(family: string): string {
   return `refresh/${family}`
+}
+
+/** Returns the prefix of the API keys of a namespace, or of one of its accounts. */
+export function toApiKeysPrefix(namespace: string, account?: string): string {
+  return account === undefined ? `apiKey/${namespace}/` : `apiKey/${namespace}/${account}/`
+}
+
+/** Returns the key of the record with the owner of an API key. */
+export function toApiKeyOwnerKey(id: string): string {
+  return `apiKeyOwner/${id}`
+}
+
+/** @throws {GatewayError} 500 */
+export function parseApiKeyRecord(record: StoreRecord): ApiKeyRecord {
+  return decodeRecord<ApiKeyRecord>(
+    record,
+    AUTH_TABLE.table,
+    ({ hash, account, scopes, serial, expiresMs }) =>
+      isText(hash) &&
+      isText(account) &&
+      Array.isArray(scopes) &&
+      Number.isInteger(serial) &&
+      Number.isFinite(expiresMs),
+  )
+}
+
+/** @throws {GatewayError} 500 */
+export function parseApiKeyOwner(record: StoreRecord): ApiKeyOwnerRecord {
+  return decodeRecord<ApiKeyOwnerRecord>(
+    record,
+    AUTH_TABLE.table,
+    ({ namespace, account }) => isText(namespace) && isText(account),
+  )
 }
 
 /** @throws {GatewayError} 500 */

@@ -11,10 +11,14 @@ import { type Accounts, createAccounts } from './accounts/accounts.ts'
 import { createAdmitLogin } from './accounts/admit-login.ts'
 import { auditAccounts } from './accounts/audited-accounts.ts'
 import { type AuthQuotas, createAdmitAccount, NO_AUTH_QUOTAS } from './accounts/quotas.ts'
+import { createApiKeyEndpoints } from './api-keys/api-key-endpoints.ts'
+import { createApiKeys } from './api-keys/api-keys.ts'
 import { type AuditRecord, createAudit } from './audit.ts'
 import { createAuthEndpoints } from './auth-endpoints.ts'
 import { createSource } from './local-source.ts'
 import { createAttemptLogin } from './login-throttle.ts'
+import { createQuotaEndpoints } from './request-quotas/quota-endpoints.ts'
+import { createRequestQuotas, type QuotaEvent } from './request-quotas/request-quotas.ts'
 import type { FindService } from './rules/find-mismatch.ts'
 import { createRuleEndpoints } from './rules/rule-endpoints.ts'
 import { createRules } from './rules/rules.ts'
@@ -41,6 +45,12 @@ export interface AuthServiceOptions extends Omit<ServiceOptions, 'name'> {
    * @default no-op
    */
   readonly audit?: (record: AuditRecord) => Maybe<void>
+  /**
+   * Publishes an event about a request quota. If it fails, the event is logged.
+   *
+   * @default no-op
+   */
+  readonly onQuota?: (event: QuotaEvent) => Maybe<void>
   /**
    * Maximum number of watchers; further watchers are rejected with 429. Nine tenths are reserved
    * for watchers that enforce rules.
@@ -82,7 +92,8 @@ export interface AuthService {
 export async function openAuthService(options: AuthServiceOptions): Promise<AuthService> {
   const { store, sealer, privateKey, maxWatchers = 10_000, nowMs = Date.now, ...more } = options
   const { audit: keep = () => {}, hasher = createSecretHasher('auth'), ...otherOptions } = more
-  const { quotas = NO_AUTH_QUOTAS, findService = () => [], ...serviceOptions } = otherOptions
+  const { quotas = NO_AUTH_QUOTAS, findService = () => [], ...rest } = otherOptions
+  const { onQuota = () => {}, ...serviceOptions } = rest
   const service = new Service({
     metadata: { description: DESCRIPTION },
     ...serviceOptions,
@@ -90,6 +101,13 @@ export async function openAuthService(options: AuthServiceOptions): Promise<Auth
   })
   const onWarning = (message: string): void => service.log.warn({}, message)
   const audit = createAudit({ log: service.log, store: keep, nowMs })
+  const onQuotaEvent = async (event: QuotaEvent): Promise<void> => {
+    try {
+      await onQuota(event)
+    } catch (err) {
+      service.log.warn({ ...event, err }, 'cannot publish quota event')
+    }
+  }
   const revoked = await openRevoked({ store, nowMs, onWarning })
   const keys = await openSigningKeys({
     ...{ store, nowMs, onWarning },
@@ -104,7 +122,9 @@ export async function openAuthService(options: AuthServiceOptions): Promise<Auth
   const rules = createRules(store, quotas.rules)
   const accounts = createAccounts({ store, hasher, nowMs })
   const tokens = createTokens({ store, accounts, keys, revoked, nowMs })
-  const source = createSource({ store, rules, keys, revoked })
+  const apiKeys = createApiKeys({ store, accounts, nowMs })
+  const requestQuotas = createRequestQuotas({ store, nowMs, onEvent: onQuotaEvent })
+  const source = createSource({ store, rules, keys, revoked, apiKeys, requestQuotas })
   const watchers = createWatchers(maxWatchers)
   const attemptLogin = createAttemptLogin(createLoginLimit(nowMs), audit)
   const exchangeRefreshToken = createExchangeRefreshToken({ tokens, audit, nowMs })
@@ -120,6 +140,8 @@ export async function openAuthService(options: AuthServiceOptions): Promise<Auth
       }),
     )
     .handle('Accounts', createAccountEndpoints(shared))
+    .handle('ApiKeys', createApiKeyEndpoints({ ...shared, apiKeys }))
+    .handle('RequestQuotas', createQuotaEndpoints({ ...shared, requestQuotas }))
     .handle('Rules', createRuleEndpoints({ ...shared, rules, source, findService }))
   return {
     ...{ service, source },

@@ -8,6 +8,14 @@ export const AUDIT_TOPIC: EventTopic = { namespace: DEFAULT_NAMESPACE, topic: 'a
 /** Changes to runtime objects in all namespaces, published by the `runtime` service. */
 export const RUNTIME_TOPIC: EventTopic = { namespace: DEFAULT_NAMESPACE, topic: 'runtime' }
 
+/** Quotas of requests that reach 80 % or 100 %, published by the `auth` service. */
+export const QUOTA_TOPIC: EventTopic = { namespace: DEFAULT_NAMESPACE, topic: 'request-quotas' }
+/** Topics to which only the platform publishes, with the publishing service. */
+const PUBLISHERS: readonly (readonly [EventTopic, string])[] = [
+  [RUNTIME_TOPIC, 'runtime'],
+  [QUOTA_TOPIC, 'auth'],
+]
+
 function isSame({ namespace, topic }: EventTopic, other: EventTopic): boolean {
   return topic.toLowerCase() === other.topic && namespace === other.namespace
 }
@@ -35,17 +43,19 @@ export function rejectReserved(eventTopic: EventTopic, id: string): void {
 }
 
 /**
- * Rejects events that only the `runtime` service may publish. Otherwise, a program could report
- * changes to other programs.
+ * Rejects events that only a platform service may publish. Otherwise, a program could report
+ * changes to other programs, or exhausted quotas.
  *
  * @throws {GatewayError} 403
  */
 export function rejectForged(eventTopic: EventTopic, id: string): void {
   const { namespace, topic } = eventTopic
-  const isDead = isSame(eventTopic, { ...RUNTIME_TOPIC, topic: toDeadTopic(RUNTIME_TOPIC.topic) })
-  if (!isSame(eventTopic, RUNTIME_TOPIC) && !isDead) return
-  throw forbidden(
-    id,
-    `only the runtime service may publish to the topic ${topic} of ${namespace}; choose another topic`,
-  )
+  for (const [reserved, publisher] of PUBLISHERS) {
+    const dead = { ...reserved, topic: toDeadTopic(reserved.topic) }
+    if (!isSame(eventTopic, reserved) && !isSame(eventTopic, dead)) continue
+    throw forbidden(
+      id,
+      `only the ${publisher} service may publish to the topic ${topic} of ${namespace}; choose another topic`,
+    )
+  }
 }

@@ -23,11 +23,13 @@ t.test('docs/auth-endpoints.md lists every action of the audit log', async (t) =
   const sources = [
     'auth-endpoints',
     'accounts/account-endpoints',
+    'api-keys/api-key-endpoints',
+    'request-quotas/quota-endpoints',
     'rules/rule-endpoints',
     'login-throttle',
   ].map((name) => readFileSync(join(ROOT, `services/auth/${name}.ts`), 'utf8'))
   const actions = sources.flatMap((text) =>
-    text.match(/'(account|rule|token|key|login)\.[a-z-]+'/g),
+    text.match(/'(account|api-key|quota|rule|token|key|login)\.[a-z-]+'/g),
   )
   t.ok(actions.length >= 11)
   for (const action of actions) t.match(GUIDE, `\`${action!.slice(1, -1)}\``)

@@ -2,6 +2,7 @@ import t from 'tap'
 import { runGuides } from '../fixtures/guides.ts'
 
 await runGuides(t, [
+  'docs/api-keys.md',
   'docs/api.md',
   'docs/broker.md',
   'docs/gateway.md',
@@ -10,6 +11,7 @@ await runGuides(t, [
   'docs/plugins.md',
   'docs/registry.md',
   'docs/registry-service.md',
+  'docs/request-quotas.md',
   'docs/server.md',
   // It denies anonymous requests.
   'docs/auth.md',

@@ -13,15 +13,21 @@ const PAGES = [
 const MAX_COLUMNS = 120
 const MAX_LINES = 250
 
-t.test('pages have at most 250 lines, and prose wraps at 120 columns', async (t) => {
-  t.ok(PAGES.length > 30)
-  for (const page of PAGES) {
-    const text = readFileSync(join(ROOT, page), 'utf8')
-    const lines = text.trimEnd().split('\n')
-    t.ok(lines.length <= MAX_LINES, `${page} has ${lines.length} lines`)
-    const prose = text.replaceAll(/^```[\s\S]*?^```/gm, '').split('\n')
-    // Tables, images and comments cannot be wrapped.
-    const long = prose.filter((line) => line.length > MAX_COLUMNS && !/^(?:\||!\[|<!--)/.test(line))
-    t.same(long, [], page)
-  }
-})
+t.test(
+  'pages have at most 250 lines unless they are generated, and prose wraps at 120 columns',
+  async (t) => {
+    t.ok(PAGES.length > 30)
+    for (const page of PAGES) {
+      const text = readFileSync(join(ROOT, page), 'utf8')
+      const lines = text.trimEnd().split('\n')
+      const isGenerated = text.includes('This page is generated from the code')
+      if (!isGenerated) t.ok(lines.length <= MAX_LINES, `${page} has ${lines.length} lines`)
+      const prose = text.replaceAll(/^```[\s\S]*?^```/gm, '').split('\n')
+      // Tables, images and comments cannot be wrapped.
+      const long = prose.filter(
+        (line) => line.length > MAX_COLUMNS && !/^(?:\||!\[|<!--)/.test(line),
+      )
+      t.same(long, [], page)
+    }
+  },
+)

@@ -10,6 +10,7 @@ import { RuleList } from '../auth/rule-list.tsx'
 import { SecretDialog } from '../auth/secret-dialog.tsx'
 import { Page } from '../components/page.tsx'
 import { Tabs } from '../components/tabs.tsx'
+import { QuotaTable } from '../quotas/quota-table.tsx'
 import { useDraft } from '../state/draft-storage.ts'
 import { query, setQuery } from '../state/router.ts'
 import { namespace, session } from '../state/session.ts'
@@ -18,10 +19,11 @@ import '../style/records.css'
 const TABS = [
   { id: 'accounts', title: 'Accounts' },
   { id: 'rules', title: 'Access rules' },
+  { id: 'quotas', title: 'Quotas' },
   { id: 'test', title: 'Test' },
 ]
 
-/** Accounts, access rules, and a form for testing them. */
+/** Accounts, access rules, quotas, and a form for testing rules. */
 export default function Auth(): JSX.Element {
   const [isChangingSecret, setChangingSecret] = useState(false)
   const [newAccount, setNewAccount] = useDraft(['auth', 'account'], NEW_ACCOUNT)
@@ -53,6 +55,7 @@ export default function Auth(): JSX.Element {
           <Accounts draft={newAccount} onChange={setNewAccount} onCreated={setCreated} />
         )}
         {tab === 'rules' && <RuleList draft={newRule} onChange={setNewRule} />}
+        {tab === 'quotas' && <QuotaTable />}
         {tab === 'test' && <AccessTest />}
       </Tabs>
       {isChangingSecret && account !== undefined && (

@@ -1,6 +1,7 @@
 import { GatewayError } from '../../../core/errors.ts'
 import type { FlagsOf } from '../../args/args.ts'
 import { parseExpiry } from '../../args/expiry.ts'
+import { createKey, deleteKey, listKeys, rotateKey } from '../../auth/keys.ts'
 import { type Command, defineCommand } from '../../command.ts'
 import { openSession, type Session, sessionFlags, type TokenReply } from '../../session/session.ts'
 import { type Format, OUTPUT_FLAGS, print, toFormat } from '../../ui/format.ts'
@@ -14,15 +15,21 @@ const FLAGS = {
   '--resource <type:name:endpoint>': 'create rule: resource, such as service:helloworld:*',
   '--access <granted|denied>': 'create rule: effect (default: granted)',
   '--priority <n>': 'create rule: rules with a higher priority apply first (default: 0)',
-  '--scopes <a,b>': 'create account: scopes',
+  '--scopes <a,b>': 'create account, create key: scopes',
   '--secret <secret>':
     'create account, create token: secret of the account, or - to read it from standard input (default: random for a new account)',
-  '-e, --expiry <duration>': 'create token: lifetime, up to 1h (default: 15m)',
+  '-e, --expiry <duration>':
+    'create token: lifetime, up to 1h (default: 15m); create key: lifetime, such as 90d (default: unlimited)',
+  '--grace <duration>': 'rotate key: time for which the old key stays valid (default: 24h)',
+  '--day_limit <n>': 'create key: requests per UTC day for the quota plugin (default: unlimited)',
+  '--month_limit <n>':
+    'create key: requests per UTC month for the quota plugin (default: unlimited)',
   '--old_secret <secret>': 'update secret: current secret; optional for administrators',
   '--new_secret <secret>':
     'update secret: new secret, or - to read it from standard input (default: prompt)',
   '--type <user|service>': 'create account: type (default: user)',
-  '--account <id>': 'test: calling account (default: anonymous)',
+  '--account <id>':
+    'test: calling account (default: anonymous); create key, list keys: owner (default: your account; list keys: * for all)',
   '--domain <name>': 'test: namespace of the service (default: mx)',
   '--force': 'Apply changes that limit login to operators or revoke your right to change rules',
   '--data_dir <folder>':
@@ -72,13 +79,14 @@ const NONE = 'n/a'
 
 const command: Command = defineCommand({
   name: 'auth',
-  description: 'Manage accounts and rules',
+  description: 'Manage accounts, API keys and rules',
   sharesServiceName: true,
   flags: FLAGS,
   examples: [
     "mx auth create rule --scope='*' --resource='*:*:*' onlyloggedin",
     'mx auth reset --data_dir=/var/lib/mx',
     'TOKEN=$(mx auth create token reports --secret - --expiry 1h < secret.txt)',
+    'mx auth create key ci --scopes=deploy --expiry=90d',
   ],
   subcommands: {
     'list rules': (_, flags) =>
@@ -148,6 +156,12 @@ const command: Command = defineCommand({
         const { token } = await callAnonymously<TokenReply>('auth', 'Auth.Token', request)
         await print(format, token, `${token.access_token}\n`)
       }),
+    'create key <name>': ([name], flags) =>
+      withSession(flags, (session) => createKey(session, name, flags)),
+    'list keys': (_, flags) => withSession(flags, (session) => listKeys(session, flags)),
+    'rotate key <id>': ([id], flags) =>
+      withSession(flags, (session) => rotateKey(session, id, flags)),
+    'delete key <id>': ([id], flags) => withSession(flags, (session) => deleteKey(session, id)),
     'update secret <id>': ([id], flags) =>
       withSession(flags, async ({ call, options, format }) => {
         const { old_secret = '' } = flags

@@ -100,16 +100,19 @@ export function toAccessDenied(
 }
 
 /**
- * Creates the 401 error for an invalid or expired access token (RFC 6750 §3.1). The reason is only logged.
+ * Creates the 401 error for an invalid or expired access token or API key (RFC 6750 §3.1). The reason is only logged.
  *
  * @param resource called resource; undefined if the token was checked before routing.
  */
 export function invalidToken(
   service: string,
   resource?: Pick<Resource, 'name' | 'endpoint'>,
+  isApiKey = false,
 ): GatewayError {
   const call = resource === undefined ? '' : `${describeCall(resource)}: `
-  const detail = `${call}invalid or expired access token; log in again`
+  const detail = isApiKey
+    ? `${call}unknown, expired or deleted API key`
+    : `${call}invalid or expired access token; log in again`
   return new GatewayError(service, 401, detail, {
     headers: ['www-authenticate', 'Bearer error="invalid_token"'],
   })

@@ -1,4 +1,6 @@
 import type { AuthSource } from '../../contracts/auth.ts'
+import type { RequestQuotas } from '../../contracts/request-quotas.ts'
+import { GatewayError } from '../../errors.ts'
 
 /** A source that is connected later. */
 export interface DeferredSource {
@@ -23,7 +25,19 @@ export function createDeferredSource(): DeferredSource {
       async *watchTokens(signal) {
         yield* (await later).watchTokens(signal)
       },
+      async verifyApiKey(key) {
+        return (await later).verifyApiKey?.(key)
+      },
+      requestQuotas: {
+        reserve: async (reservation) => findQuotas(await later).reserve(reservation),
+        release: async (release) => findQuotas(await later).release(release),
+      },
     },
     setSource: setSource,
   }
+}
+
+function findQuotas({ requestQuotas }: AuthSource): RequestQuotas {
+  if (requestQuotas !== undefined) return requestQuotas
+  throw new GatewayError('auth', 501, 'the auth service does not count requests')
 }

@@ -17,6 +17,8 @@ const KEY_LENGTH = 32
 interface CachedSession {
   readonly token: string
   readonly session: Session
+  /** Unix time in milliseconds. */
+  readonly untilMs: number
 }
 
 export interface SessionsOptions {
@@ -52,7 +54,13 @@ export class Sessions {
   getCached(token: string): Session | undefined {
     const cached = this.#cache.get(toKey(token))
     if (cached === undefined || cached.token !== token) return undefined
-    return cached.session.endsMs > this.#nowMs() ? cached.session : undefined
+    return cached.untilMs > this.#nowMs() ? cached.session : undefined
+  }
+
+  /** Caches the session of a credential that was verified elsewhere, at most until `untilMs`. */
+  add(token: string, session: Session, untilMs: number): Session {
+    this.#cache.set(toKey(token), { token, session, untilMs: Math.min(untilMs, session.endsMs) })
+    return session
   }
 
   /**
@@ -93,8 +101,7 @@ export class Sessions {
 
   #accept(token: string, session: Session): Session {
     if (this.#isRevoked(session)) throw new TokenError('revoked')
-    this.#cache.set(toKey(token), { token, session })
-    return session
+    return this.add(token, session, session.endsMs)
   }
 }
 

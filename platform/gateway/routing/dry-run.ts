@@ -1,5 +1,6 @@
 import type { Chain, Stage } from '../../../core/chain.ts'
 import type { Authorizer } from '../../../core/contracts/auth.ts'
+import type { RequestQuotas } from '../../../core/contracts/request-quotas.ts'
 import type { GatewayError } from '../../../core/errors.ts'
 import type { Exchange } from '../../../core/exchange.ts'
 import type { Caller } from '../../../core/rpc/caller.ts'
@@ -33,13 +34,20 @@ export function recordStages(chain: Chain, onStage: (stage: Stage, x: Exchange) 
   }
 }
 
-/** Returns an authorizer that reports its decisions. */
+/** Quotas that are never exhausted and count nothing. */
+const DRY_QUOTAS: RequestQuotas = {
+  reserve: async ({ requests }) => ({ granted: requests, used: 0, epoch: '', leftMs: 60_000 }),
+  release: async () => {},
+}
+
+/** Returns an authorizer that reports its decisions and counts no requests. */
 export function recordRulings(
   authorizer: Authorizer,
   onRuling: (ruling: ExplainedRuling) => void,
 ): Authorizer {
   return {
     ...authorizer,
+    ...(authorizer.requestQuotas !== undefined && { requestQuotas: DRY_QUOTAS }),
     async decide(access) {
       const ruling = await authorizer.decide(access)
       const { type, name, endpoint } = access.resource

@@ -9,7 +9,7 @@ import { openAuthService } from '../../../services/auth/service.ts'
 import { createBrokerService } from '../../../services/broker/service.ts'
 import { openSecretKey } from '../../../services/config/secrets/open-secret-key.ts'
 import { createConfigService } from '../../../services/config/service.ts'
-import { AUDIT_TOPIC } from '../../../services/events/reserved.ts'
+import { AUDIT_TOPIC, QUOTA_TOPIC } from '../../../services/events/reserved.ts'
 import { createEventsService } from '../../../services/events/service.ts'
 import { createApiService } from '../../../services/gateway/service.ts'
 import { createNetworkService } from '../../../services/network/service.ts'
@@ -95,6 +95,10 @@ export const BUILT_IN_SERVICES: readonly BuiltInEntry[] = [
           await forgetPassword(record, folder)
           await started
           await publishEvent(AUDIT_TOPIC, record, created)
+        },
+        async onQuota(event) {
+          await started
+          await publishEvent(QUOTA_TOPIC, event, created)
         },
         quotas: {
           accounts: createQuota('quota_accounts', settings.quotaAccounts),

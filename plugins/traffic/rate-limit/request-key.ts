@@ -16,20 +16,22 @@ const HEADER = 'header:'
 const PARTS: Readonly<Record<string, ToKey>> = {
   ip: toClient,
   // Anonymous callers use the client address, so that logging out does not circumvent a limit.
-  account: (x) => (x.account === undefined ? toClient(x) : `${x.account.issuer}/${x.account.id}`),
+  account: toCaller,
+  // Callers without an API key use the account, so that a token does not circumvent a limit of all keys.
+  api_key: (x) => (x.account?.apiKey === undefined ? toCaller(x) : `key ${x.account.apiKey}`),
   // Backends accept other spellings of a path and host, too.
   path: (x) => toCanonicalPath(x.path).replace(/(?<=.)\/$/, ''),
   host: (x) => toHostName(x.host),
   method: (x) => x.method,
 }
 
-/** Whether a key depends on the account of the caller. */
+/** Whether a key depends on the credentials of the caller. */
 export function needsAccount(parts: readonly string[]): boolean {
-  return parts.includes('account')
+  return parts.includes('account') || parts.includes('api_key')
 }
 
 /**
- * Compiles the parts of a key: `ip`, `account`, `path`, `host`, `method`, `header:<name>`.
+ * Compiles the parts of a key: `ip`, `account`, `api_key`, `path`, `host`, `method`, `header:<name>`.
  *
  * @throws {TypeError} if a part is unknown or listed twice, or a header name is malformed.
  */
@@ -56,6 +58,10 @@ function compilePart(part: string): ToKey {
   throw new TypeError(
     `key must be ${Object.keys(PARTS).join(', ')} or header:<name>, got ${JSON.stringify(part)}`,
   )
+}
+
+function toCaller(x: Exchange): string {
+  return x.account === undefined ? toClient(x) : `${x.account.issuer}/${x.account.id}`
 }
 
 /** A relayed request has the address of the proxy, so unknown clients behind a proxy share one key. */

@@ -13,6 +13,7 @@ import { encodeRecord } from '../../../domain/store/json-record.ts'
 import type { Store } from '../../../domain/store/store.ts'
 import { badRequest } from '../../../sdk/errors.ts'
 import { DEFAULT_NAMESPACE } from '../../../sdk/namespace.ts'
+import { listApiKeyDeletions } from '../api-keys/deletions.ts'
 import {
   type AccountRecord,
   AUTH_TABLE,
@@ -119,7 +120,7 @@ export interface Accounts {
     signal?: AbortSignal,
   ) => Promise<AccountsPage>
   /**
-   * Deletes an account and revokes its tokens.
+   * Deletes an account with its API keys, and revokes its tokens.
    *
    * @returns whether it existed.
    */
@@ -259,6 +260,7 @@ export function createAccounts({ store, hasher, nowMs }: AccountsOptions): Accou
         { table: AUTH_TABLE, key: toAccountKey(namespace, id), ifVersion: record.version },
         { table: AUTH_TABLE, key: toNameKey(namespace, name) },
         revokeAccount(namespace, id, nextSecond(now), now),
+        ...(await listApiKeyDeletions(store, namespace, id)),
       ])
       return deleted === undefined ? this.delete(namespace, id, errorId) : true
     },

@@ -7,7 +7,7 @@ interface Owner {
 }
 
 /**
- * Counts access tokens that are revoked individually, because every gateway and service must cache
+ * Counts access tokens and API keys that are revoked individually, because every gateway and service must cache
  * each revocation until the token expires.
  *
  * @throws {GatewayError} 429 with the alternative, after too many revocations for an account or a
@@ -26,7 +26,25 @@ interface Window {
   readonly endsMs: number
 }
 
-export function createRevokeLimit(nowMs: () => number): CountRevocation {
+/** Texts of the error. */
+export interface RevokedObjects {
+  readonly plural: string
+  /** Past participle of the limited action. */
+  readonly action: string
+  readonly remedy: string
+}
+
+const TOKENS: RevokedObjects = {
+  plural: 'access tokens',
+  action: 'revoked',
+  remedy: 'revoke the refresh token, or all tokens of the account with request.id',
+}
+
+/** @param objects revoked objects. @default access tokens */
+export function createRevokeLimit(
+  nowMs: () => number,
+  { plural, action, remedy }: RevokedObjects = TOKENS,
+): CountRevocation {
   const windows = new LRUCache<string, Window>({ max: WINDOWS_MAX })
 
   function open(name: string, now: number): Window {
@@ -47,7 +65,7 @@ export function createRevokeLimit(nowMs: () => number): CountRevocation {
     if (reached !== undefined)
       throw tooManyRequests(
         errorId,
-        `${reached.max} access tokens of ${reached.owner} were revoked within an hour; revoke the refresh token, or all tokens of the account with request.id`,
+        `${reached.max} ${plural} of ${reached.owner} were ${action} within an hour; ${remedy}`,
         { headers: ['retry-after', String(Math.ceil((reached.window.endsMs - now) / 1000))] },
       )
     for (const { window } of limits) window.count++

@@ -1,5 +1,6 @@
 import t, { type Test } from 'tap'
 import { type AuthorizerOptions, createAuthorizer } from '../../../core/auth/authorizer.ts'
+import { createApiKey } from '../../../core/auth/token/api-key.ts'
 import type { Access, Account, Ruling } from '../../../core/contracts/auth.ts'
 import { GatewayError } from '../../../core/errors.ts'
 import { waitUntil } from '../../contracts/registry.ts'
@@ -60,6 +61,36 @@ t.test('each namespace has its own rules', async (t) => {
   t.equal(await isGranted(undefined, { namespace: 'acme' }), false)
   t.equal(await isGranted(), true)
   t.equal(await isGranted(JANE, { namespace: 'acme' }), false, 'a cross-namespace account')
+})
+
+t.test('an API key is verified once, and rejected once it is revoked', async (t) => {
+  const reasons: string[] = []
+  const { authorizer, source } = open(t, { onDenied: (reason) => void reasons.push(reason) })
+  const key = createApiKey('00112233445566ff')
+  const session = source.addApiKey(key, JANE)
+  t.equal(await authorizer.identify(key), session)
+  t.equal(authorizer.identify(key), session, 'synchronous')
+  t.equal(source.verified, 1)
+  source.apiKeys.clear()
+  let notifications = 0
+  authorizer.onChange(() => notifications++)
+  source.revoke(session.id)
+  await waitUntil(() => notifications === 1)
+  await t.rejects(async () => authorizer.identify(key), { name: 'TokenError' })
+  t.equal(reasons.length, 1)
+})
+
+t.test('a cached API key is accepted during an outage for at most 15 minutes', async (t) => {
+  let nowMs = 1_800_000_000_000
+  const { authorizer, source } = open(t, { nowMs: () => nowMs })
+  const key = createApiKey('00112233445566ff')
+  const session = source.addApiKey(key, JANE)
+  await authorizer.identify(key)
+  source.outage = new Error('unavailable')
+  nowMs += 15 * 60_000 - 1
+  t.equal(authorizer.identify(key), session)
+  nowMs += 1
+  await t.rejects(async () => authorizer.identify(key), { code: 503 })
 })
 
 t.test('the latest rules and keys apply while their source is unavailable', async (t) => {

@@ -82,6 +82,20 @@ t.test('asks for confirmation before a change that locks everyone out', async (t
   t.strictSame(await listRules(server), [], 'an operator still lists the rules')
 })
 
+t.test('shows the requests counted by quotas', async (t) => {
+  const server = await openServer(t)
+  const counter = { quota: 'daily', period: 'day', namespace: 'mx', account: 'jane', apiKey: '' }
+  for (let i = 0; i < 8; i++)
+    await server.post('/auth/requestQuotas/reserve', { counter, limit: 10, requests: 1 })
+  const opened = await openDashboard(t, { server, path: '/auth?tab=quotas' })
+  if (opened === undefined) return
+  const { page } = opened
+  const row = page.getByRole('row', { name: /jane/ })
+  await row.getByText('8 of 10').waitFor()
+  await row.getByText('80 %', { exact: true }).waitFor()
+  await checkAccessibility(t, page, 'auth-quotas')
+})
+
 t.test('the test view shows the callers of an endpoint, and the rule that applies', async (t) => {
   const server = await openServer(t)
   await server.post('/auth/generate', JANE)

@@ -23,6 +23,7 @@ t.test('authenticates a caller by key and removes the key from the request', asy
   t.same(x.account, {
     ...{ id: 'shop', name: 'shop', type: 'user', issuer: 'acme', metadata: {} },
     scopes: ['orders', 'read'],
+    apiKey: digest(KEY).slice(0, 16),
   })
   t.notOk(x.headers.has('x-api-key'))
   const forwarding = open(t, { keys: [`shop ${digest(KEY).toUpperCase()}`], forwardKey: true })

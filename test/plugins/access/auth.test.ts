@@ -1,5 +1,7 @@
 import { hash } from 'node:crypto'
 import t, { type Test } from 'tap'
+import { createAuthorizer } from '../../../core/auth/authorizer.ts'
+import { createApiKey } from '../../../core/auth/token/api-key.ts'
 import type { Plugin } from '../../../core/chain.ts'
 import type { Rule } from '../../../core/contracts/auth.ts'
 import { HeaderList } from '../../../core/http/headers.ts'
@@ -298,6 +300,52 @@ t.test('hides token and account from backends unless they are forwarded', async 
   t.equal(authorization, `Bearer ${token}`)
   t.same(JSON.parse(account!), JANE)
   t.equal((await proxied({})).account, undefined)
+})
+
+t.test('authenticates an API key in either header and hides it from backends', async (t) => {
+  const { run, source } = await open(t, [MEMBERS])
+  const key = createApiKey('00112233445566ff')
+  source.addApiKey(key, JANE)
+  for (const headers of [{ 'x-api-key': key }, { authorization: `Bearer ${key}` }]) {
+    const { status, x } = await run({ headers })
+    t.equal(status, 200)
+    t.match(x.account, { id: 'jane', apiKey: '00112233445566ff' })
+    t.equal(x.headers.get('authorization'), `Bearer ${key}`, 'services call others with the key')
+    t.notOk(x.headers.has('x-api-key'))
+    x.beforeProxy?.(x)
+    t.notOk(x.headers.has('authorization'))
+  }
+  const basic = { headers: { authorization: 'Basic eA==', 'x-api-key': key } }
+  const { x } = await run(basic)
+  x.beforeProxy?.(x)
+  t.equal(x.headers.get('authorization'), 'Basic eA==')
+  t.equal((await run({ headers: { 'x-api-key': 'of the backend' } })).status, 401, 'anonymous')
+})
+
+t.test('rejects an unknown API key with 401 and its own message', async (t) => {
+  const { run } = await open(t, [])
+  for (const text of [createApiKey('00112233445566ff'), 'mxk_'])
+    t.match(await run({ headers: { 'x-api-key': text } }), {
+      status: 401,
+      body: /Unauthorized call made to greeter:Greeter.Hello: unknown, expired or deleted API key/,
+    })
+})
+
+t.test('leaves keys stored in auth to the auth plugin if api-keys is listed, too', async (t) => {
+  const { auth, source } = await open(t, [MEMBERS])
+  const authorizer = createAuthorizer(source)
+  t.teardown(authorizer.close)
+  const keys = buildPlugin(
+    apiKeys,
+    { keys: [`shop ${DIGEST}`] },
+    { ...createTestEnv(), authorizer },
+  )
+  const key = createApiKey('00112233445566ff')
+  source.addApiKey(key, JANE)
+  const send = (value: string) => runPlugin([keys, auth], { headers: { 'x-api-key': value } })
+  t.match((await send(key)).x.account, { id: 'jane' })
+  t.match((await send('a key')).x.account, { id: 'shop' })
+  t.equal((await send(createApiKey('00112233445566ff'))).status, 401)
 })
 
 t.test('marks responses that required a token as private for caches', async (t) => {

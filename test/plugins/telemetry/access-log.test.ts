@@ -195,13 +195,13 @@ tap.test('fails at startup for a file that cannot be written', async (t) => {
 
 tap.test('logs the authenticated account', async (t) => {
   const handle = async (x: Exchange): Promise<void> => {
-    const account = createAccount({ id: 'ja"ne', issuer: 'acme', scopes: ['admin'] })
+    const account = createAccount({ id: 'ja"ne', issuer: 'acme', scopes: ['admin'], apiKey: '0f' })
     x.session = { account, id: 'token-1', issuedMs: 0, endsMs: 1 }
     x.reply(200)
   }
   const text = await log(t, [{ handle }, {}])
   const [known, unknown] = text.split('\n', 2).map((line) => JSON.parse(line))
-  t.match(known, { account: 'ja"ne', namespace: 'acme' })
+  t.match(known, { account: 'ja"ne', namespace: 'acme', apiKey: '0f' })
   t.notMatch(text, /token-1|admin/)
   t.notOk('account' in unknown)
 })

@@ -1,4 +1,5 @@
 import t, { type Test } from 'tap'
+import { parseApiKey } from '../../../core/auth/token/api-key.ts'
 import { createAuthSource } from '../../../sdk/auth/auth-source.ts'
 import type { Client } from '../../../sdk/client/client.ts'
 import { endpoint } from '../../../sdk/service/endpoint.ts'
@@ -172,4 +173,44 @@ t.test('startup fails with a one-line error for wrong or missing credentials', a
   await t.rejects(withoutCredentials.start(), {
     message: /An account is required; registering requires MX_AUTH_ID and MX_AUTH_SECRET$/,
   })
+})
+
+t.test('verifies API keys of a remote platform and counts requests there', async (t) => {
+  const { server, admin } = await open(t)
+  const source = createAuthSource(openClient(t, { proxy: server.proxy, auth: AUTH }))
+  const { id, key } = await admin.call<{ id: string; key: string }>('auth', 'ApiKeys.Create', {
+    ...{ name: 'ci', scopes: ['admin'], limits: { day: 5 } },
+  })
+  t.match(await source.verifyApiKey?.(parseApiKey(key)!), {
+    account: { id: 'admin', scopes: ['admin'], apiKey: id },
+    ...{ id: `${id}.1`, endsMs: Number.POSITIVE_INFINITY, limits: { day: 5 } },
+  })
+  await admin.call('auth', 'ApiKeys.Delete', { id })
+  t.equal(await source.verifyApiKey?.(parseApiKey(key)!), undefined)
+  const owner = { namespace: 'mx', account: 'jane', apiKey: '' }
+  const counter = { quota: 'requests', period: 'day', ...owner } as const
+  const quotas = source.requestQuotas!
+  const lease = await quotas.reserve({ counter, limit: 100, requests: 5 })
+  t.match(lease, { granted: 5, used: 5 })
+  await quotas.release({ counter, epoch: lease.epoch, requests: 3 })
+  t.match(await quotas.reserve({ counter, limit: 100, requests: 1 }), { used: 3 })
+})
+
+t.test('a service with its own account accepts API keys until they are deleted', async (t) => {
+  const { server, admin } = await open(t)
+  const service = createService(t, { name: 'orders', proxy: server.proxy, auth: AUTH })
+  service.handle('Orders', { who: endpoint({ handle: (_, { account }) => ({ ...account }) }) })
+  await service.start()
+  const { id, key } = await admin.call<{ id: string; key: string }>('auth', 'ApiKeys.Create', {
+    name: 'ci',
+  })
+  const client = openClient(t, { address: service.address, token: key, retries: 0 })
+  t.match(await client.call('orders', 'Orders.Who'), { id: 'admin', scopes: [], apiKey: id })
+  await admin.call('auth', 'ApiKeys.Delete', { id })
+  await waitUntil(async () =>
+    client.call('orders', 'Orders.Who').then(
+      () => false,
+      ({ code }) => code === 401,
+    ),
+  )
 })

@@ -2,6 +2,7 @@ import t from 'tap'
 import {
   AUDIT_TOPIC,
   hasAuditEvents,
+  QUOTA_TOPIC,
   RUNTIME_TOPIC,
   rejectReserved,
 } from '../../../services/events/reserved.ts'
@@ -52,3 +53,14 @@ t.test(
     await call('Stream.Publish', { topic: 'runtime' }, { namespace: 'foo' })
   },
 )
+
+t.test('only the auth service publishes to the topic of request quotas', async (t) => {
+  const { call, events } = await openPlatformEvents(t)
+  await events.publish(QUOTA_TOPIC, { payload: Buffer.from('event') })
+  for (const topic of ['request-quotas', 'Request-Quotas', 'request-quotas.dead'])
+    await t.rejects(call('Stream.Publish', { topic }), {
+      code: 403,
+      message: `only the auth service may publish to the topic ${topic} of mx; choose another topic`,
+    })
+  await call('Stream.Publish', { topic: 'request-quotas' }, { namespace: 'foo' })
+})

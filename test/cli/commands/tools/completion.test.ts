@@ -61,7 +61,7 @@ function installMx(t: Test): string {
 t.test('completes commands, subcommands and flags of the help', async (t) => {
   t.same(await complete('logi'), ['login'])
   t.same(await complete('lo'), ['login', 'logout', 'logs'])
-  t.same(await complete('auth', 'delete', ''), ['account', 'rule'])
+  t.same(await complete('auth', 'delete', ''), ['account', 'key', 'rule'])
   t.same(await complete('user', ''), ['config', 'namespace', 'set', 'token'])
   t.same(await complete('user', 'namespace', ''), ['set'])
   t.same(await complete('api', ''), [

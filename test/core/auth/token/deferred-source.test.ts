@@ -1,6 +1,7 @@
 import t from 'tap'
+import { createApiKey, parseApiKey } from '../../../../core/auth/token/api-key.ts'
 import { createDeferredSource } from '../../../../core/auth/token/deferred-source.ts'
-import { MemoryAuthSource } from '../../../fixtures/auth-source.ts'
+import { createAccount, MemoryAuthSource } from '../../../fixtures/auth-source.ts'
 
 t.test('watches opened before the source is set receive its values afterwards', async (t) => {
   const { source, setSource } = createDeferredSource()
@@ -13,4 +14,14 @@ t.test('watches opened before the source is set receive its values afterwards', 
   t.match((await rules).value, [{ id: 'default' }])
   t.same((await names).value, new Set())
   t.ok((await tokens).value.keys.has(memory.key.id))
+})
+
+t.test('an API key is verified by the source once it is set', async (t) => {
+  const { source, setSource } = createDeferredSource()
+  const key = createApiKey('00112233445566ff')
+  const verifying = source.verifyApiKey?.(parseApiKey(key)!)
+  const memory = new MemoryAuthSource()
+  const session = memory.addApiKey(key, createAccount())
+  setSource(memory)
+  t.equal(await verifying, session)
 })

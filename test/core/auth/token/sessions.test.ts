@@ -28,6 +28,31 @@ function open() {
   return { state, sessions, issue }
 }
 
+t.test('a session that was verified elsewhere is cached until it expires', async (t) => {
+  const { state, sessions } = open()
+  const account = {
+    id: 'jane',
+    name: '',
+    type: 'user',
+    issuer: 'mx',
+    scopes: [],
+    metadata: {},
+  } as const
+  const session = { account, id: 'k.1', issuedMs: state.nowMs, endsMs: state.nowMs + 5000 }
+  sessions.add('mxk_a', session, state.nowMs + 1000)
+  sessions.add('mxk_b', { ...session, id: 'l.1' }, state.nowMs + 60_000)
+  t.equal(sessions.getCached('mxk_a'), session)
+  state.nowMs += 1000
+  t.equal(sessions.getCached('mxk_a'), undefined)
+  t.match(sessions.getCached('mxk_b'), { id: 'l.1' })
+  state.nowMs += 4000
+  t.equal(sessions.getCached('mxk_b'), undefined, 'at most until the session ends')
+  sessions.add('mxk_c', { ...session, endsMs: state.nowMs + 1 }, state.nowMs + 1)
+  state.revoked.add('k.1')
+  sessions.forget()
+  t.equal(sessions.getCached('mxk_c'), undefined, 'revoked')
+})
+
 t.test('a token is verified once, then cached', async (t) => {
   const { state, sessions, issue } = open()
   const token = await issue('a')

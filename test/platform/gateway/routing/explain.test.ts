@@ -9,6 +9,7 @@ import { explain } from '../../../../platform/gateway/routing/explain.ts'
 import type { ExplainedRequest } from '../../../../platform/gateway/routing/explained-request.ts'
 import { createLog } from '../../../../platform/process/log.ts'
 import { readFlags } from '../../../../platform/settings/flags.ts'
+import { createAccount } from '../../../fixtures/auth-source.ts'
 import { openAuthorizer } from '../../../fixtures/authorizer.ts'
 import { openRawBackend } from '../../../fixtures/raw-backend.ts'
 import { makeService } from '../../../fixtures/services.ts'
@@ -342,4 +343,27 @@ t.test('uses the settings of the only listener if there is no list', async (t) =
     (await explainMain(text, '--enable_tls', '--tls_cert_file=self-signed')).answer,
     undefined,
   )
+})
+
+t.test('counts the request in no quota', async (t) => {
+  const { authorizer, issue } = await openAuthorizer(t)
+  const requestQuotas = {
+    reserve: async () => t.fail('counted') as never,
+    release: async () => t.fail('released') as never,
+  }
+  const file = join(makeTempFolder(t, 'quota'), 'mx.yaml')
+  const rule = '{ name: daily, limit: 1, period: day }'
+  writeFileSync(
+    file,
+    `handler: proxy
+services:
+  shop: { nodes: ["127.0.0.1:9001"], plugins: [ quota: { rules: [${rule}] } ] }
+`,
+  )
+  const headers = { authorization: `Bearer ${await issue(createAccount())}` }
+  const request = { path: '/shop/a', headers }
+  const args = [`--config=${file}`, '--auth=mx://127.0.0.1:1']
+  const { stages, answer } = await explainWith(t, request, args, { ...authorizer, requestQuotas })
+  t.equal(answer, undefined)
+  t.match(JSON.stringify(stages), 'quota')
 })

@@ -1,12 +1,19 @@
 import t from 'tap'
+import type { Account } from '../../../../core/contracts/auth.ts'
 import type { Exchange } from '../../../../core/exchange.ts'
 import { compileKey, needsAccount } from '../../../../plugins/traffic/rate-limit/request-key.ts'
 import { runPlugin, type TestRequest } from '../../../../sdk/testing.ts'
+import { createAccount } from '../../../fixtures/auth-source.ts'
 
-async function toKey(parts: readonly string[], request: TestRequest = {}): Promise<string> {
+async function toKey(
+  parts: readonly string[],
+  request: TestRequest = {},
+  account?: Account,
+): Promise<string> {
   const toKey = compileKey(parts)
   let key = ''
   const read = (x: Exchange): void => {
+    if (account !== undefined) x.session = { account, id: '', issuedMs: 0, endsMs: 0 }
     key = toKey(x)
   }
   await runPlugin({ name: 'key', onRequest: read }, request)
@@ -24,6 +31,15 @@ t.test('an anonymous caller counts by address', async (t) => {
   t.equal(await toKey(['account'], { remoteAddress: '192.0.2.1' }), '192.0.2.1')
   t.ok(needsAccount(['ip', 'account']))
   t.notOk(needsAccount(['ip']))
+})
+
+t.test('a caller counts by API key, otherwise by account, otherwise by address', async (t) => {
+  const parts = ['api_key']
+  t.equal(await toKey(parts, {}, createAccount({ apiKey: '0f' })), 'key 0f')
+  t.equal(await toKey(parts, {}, createAccount({ id: 'jane', issuer: 'acme' })), 'acme/jane')
+  t.equal(await toKey(parts, { remoteAddress: '192.0.2.1' }), '192.0.2.1')
+  t.equal(await toKey(['account'], {}, createAccount({ apiKey: '0f' })), 'mx/jane')
+  t.ok(needsAccount(parts))
 })
 
 t.test('combines parts so that different requests have different keys', async (t) => {

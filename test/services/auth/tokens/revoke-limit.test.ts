@@ -31,3 +31,13 @@ t.test('returns 429 after too many individual revocations of a namespace', (t) =
   count(JANE, ID)
   t.end()
 })
+
+t.test('the error names the revoked objects and the remedy', (t) => {
+  const objects = { plural: 'API keys', action: 'rotated', remedy: 'try again later' }
+  const count = createRevokeLimit(() => 1_000_000, objects)
+  for (let i = 0; i < 3600; i++) count(JANE, ID)
+  t.throws(() => count(JANE, ID), {
+    message: '3600 API keys of jane were rotated within an hour; try again later',
+  })
+  t.end()
+})
