@@ -4,7 +4,7 @@ import type { BalanceOptions } from '../../core/upstream/balance/policy.ts'
 import { createRandomBits } from '../../core/upstream/balance/weighted.ts'
 import type { UpstreamNode } from '../../core/upstream/node/upstream-node.ts'
 import { TestExchange } from '../../sdk/testing.ts'
-import { toRuns } from '../fixtures/property-runs.ts'
+import { scaleRuns } from '../fixtures/property-runs.ts'
 import { makeUpstream } from '../fixtures/services.ts'
 
 /** Requests that differ in every property that a policy may use. */
@@ -58,7 +58,7 @@ export function testBalancer(t: Test, name: string, balance: BalanceOptions): vo
           return Math.abs(received - expected) < 5 * Math.sqrt(expected) + 0.05 * expected
         })
       }),
-      { numRuns: toRuns(15) },
+      { numRuns: scaleRuns(15) },
     )
   })
 
@@ -73,7 +73,7 @@ export function testBalancer(t: Test, name: string, balance: BalanceOptions): vo
         }
         return true
       }),
-      { numRuns: toRuns(30) },
+      { numRuns: scaleRuns(30) },
     )
   })
 

@@ -54,7 +54,7 @@ export function testCalls(t: Test, { open, isFast, maxBuffered }: CallPath): voi
 
   t.test('contract: transfers an empty body', async (t) => {
     const caller = await open(t, (call) => call.reply('', call.body))
-    t.match(await settle(caller, { body: '' }), [/^reply ".*" $/])
+    t.match(await runCall(caller, { body: '' }), [/^reply ".*" $/])
   })
 
   t.test('contract: transfers all fields of an error', async (t) => {
@@ -70,7 +70,7 @@ export function testCalls(t: Test, { open, isFast, maxBuffered }: CallPath): voi
     t.strictSame([id, code, message, repeatable], ['own', 429, 'no \u{1f600}', false])
     t.strictSame(call.error!.headers?.slice(0, 4), headers)
     t.notOk(call.isForeign)
-    t.strictSame(await settle(caller, { endpoint: 'A.Fault' }), [
+    t.strictSame(await runCall(caller, { endpoint: 'A.Fault' }), [
       `fail 500 ${SERVICE}: internal error`,
     ])
   })
@@ -83,7 +83,7 @@ export function testCalls(t: Test, { open, isFast, maxBuffered }: CallPath): voi
       if (call.endpoint === 'A.Fail') call.fail(new ServiceError('own', 409, 'no'))
       else call.endData()
     })
-    const stream = async (endpoint: string) => settle(caller, { endpoint, stream: true })
+    const stream = async (endpoint: string) => runCall(caller, { endpoint, stream: true })
     const [start, ...bodies] = await stream('A.Stream')
     t.match(start, 'x-one: 1')
     t.strictSame(bodies, ['data 0', 'data 1', 'data 2', 'end'])
@@ -183,7 +183,7 @@ export function testCalls(t: Test, { open, isFast, maxBuffered }: CallPath): voi
       const before = deadlines.size
       const { dispatch, calls, events } = createTracker()
       const caller = await open(t, dispatch)
-      const late = await settle(caller, { timeoutMs: 250 })
+      const late = await runCall(caller, { timeoutMs: 250 })
       // Either timer may expire first; the caller receives the same error.
       t.match(late, [/^(lost timeout|fail 408 helloworld: )/])
       const { timeoutMs } = calls[0]!
@@ -214,7 +214,7 @@ export function testCalls(t: Test, { open, isFast, maxBuffered }: CallPath): voi
     await quiet(() => source!.next)
     t.ok(source!.next <= maxBuffered, `${source!.next} bodies are pending`)
     t.match(
-      await settle(caller, { endpoint: 'A.Reply', body: '1' }),
+      await runCall(caller, { endpoint: 'A.Reply', body: '1' }),
       [/ 1$/],
       'other streams continue',
     )
@@ -229,7 +229,7 @@ export function testCalls(t: Test, { open, isFast, maxBuffered }: CallPath): voi
   if (!isFast) {
     t.test('contract: rejects client streams', async (t) => {
       const caller = await open(t, (call) => call.reply('', call.body))
-      t.match(await settle(caller, { more: true, stream: true }), [
+      t.match(await runCall(caller, { more: true, stream: true }), [
         /^fail 400 .*client streaming requires the WebSocket transport/,
       ])
     })
@@ -328,7 +328,7 @@ export function testCalls(t: Test, { open, isFast, maxBuffered }: CallPath): voi
 }
 
 /** Resolves with the events of a call after its end. Bodies are consumed on arrival. */
-async function settle(caller: Caller, fields: Partial<RecordedCall>): Promise<string[]> {
+async function runCall(caller: Caller, fields: Partial<RecordedCall>): Promise<string[]> {
   const call = new RecordedCall(fields)
   call.onEvent = (event) => {
     if (event.startsWith('data ')) call.consumed(event.length - 5)

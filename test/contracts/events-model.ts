@@ -7,7 +7,7 @@ import type {
   EventsAdapter,
 } from '../../core/contracts/events.ts'
 import type { Maybe } from '../../lib/async/maybe.ts'
-import { toRuns } from '../fixtures/property-runs.ts'
+import { scaleRuns } from '../fixtures/property-runs.ts'
 
 const TOPICS = ['one', 'two'].map((topic) => ({ namespace: 'mx', topic }))
 const GROUPS = ['a', 'b']
@@ -105,7 +105,7 @@ export interface EventsModelOptions {
 export function testEventsModel(
   t: Test,
   create: () => Maybe<{ adapter: EventsAdapter; reopen?: () => Maybe<EventsAdapter> }>,
-  { numRuns = toRuns(100), redelivery = 'by sequence' }: EventsModelOptions = {},
+  { numRuns = scaleRuns(100), redelivery = 'by sequence' }: EventsModelOptions = {},
 ): void {
   t.test('contract: delivers to every group the same events as a plain list', async (t) => {
     await fc.assert(
@@ -165,7 +165,7 @@ class Run {
       case 'leave': {
         const known = pick(this.#members, step.member)
         if (known === undefined) return
-        this.#members = this.#members.filter((one) => one !== known)
+        this.#members = this.#members.filter((member) => member !== known)
         return this.#leave(known)
       }
       case 'read':
@@ -335,7 +335,9 @@ class Run {
     const known = groups.get(name)
     check('forgotten', await this.#adapter.deleteGroup(TOPICS[index]!, name), known !== undefined)
     groups.delete(name)
-    this.#members = this.#members.filter((one) => one.group === undefined || one.group !== known)
+    this.#members = this.#members.filter(
+      (member) => member.group === undefined || member.group !== known,
+    )
     this.#deliveries = this.#deliveries.filter(({ owner }) => owner.group !== known)
   }
 

@@ -495,6 +495,6 @@ function compare(a: string, b: string): number {
   return Buffer.compare(Buffer.from(a), Buffer.from(b))
 }
 
-async function waitUntil(holds: () => boolean): Promise<void> {
-  while (!holds()) await delay(1)
+async function waitUntil(condition: () => boolean): Promise<void> {
+  while (!condition()) await delay(1)
 }

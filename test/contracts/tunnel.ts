@@ -211,8 +211,8 @@ export function testTunnel(subject: TunnelSubject): void {
         const [code, reason = ''] = close.split(' ')
         if (code === '1005') sender.close()
         else sender.close(Number(code), reason)
-        const odd = from === 'client' && close === '3000'
-        const expected = odd ? subject.clientClosed3000 : [close]
+        const isClientClose3000 = from === 'client' && close === '3000'
+        const expected = isClientClose3000 ? subject.clientClosed3000 : [close]
         for (const end of await ends) t.ok(expected.includes(end), `from the ${from}: ${end}`)
       }
       await gateway.idle()
@@ -234,7 +234,7 @@ export function testTunnel(subject: TunnelSubject): void {
     peer.pause()
     const count = 200
     for (let i = 0; i < count; i++) client.send(Buffer.alloc(64 * KIB, i))
-    await settled(() => client.bufferedAmount)
+    await whenStable(() => client.bufferedAmount)
     const received: number[] = []
     peer.on('message', (data: Buffer) => received.push(data[0]!))
     peer.resume()
@@ -330,7 +330,7 @@ export function testTunnel(subject: TunnelSubject): void {
         peer.send(Buffer.from(message))
       }
       const total = count * message.length
-      const bufferedBytes = await settled(() => peer.bufferedAmount)
+      const bufferedBytes = await whenStable(() => peer.bufferedAmount)
       // The sent bytes are in the buffers of two connections and the gateway.
       t.ok(
         total - bufferedBytes < 16 * MIB,
@@ -373,7 +373,7 @@ export function testTunnel(subject: TunnelSubject): void {
           client.send(Buffer.from(message))
         }
         const total = count * size
-        const bufferedBytes = await settled(() => client.bufferedAmount)
+        const bufferedBytes = await whenStable(() => client.bufferedAmount)
         t.ok(
           total - bufferedBytes < 16 * MIB,
           `${total - bufferedBytes} of ${total} bytes were accepted`,
@@ -415,7 +415,7 @@ export function testTunnel(subject: TunnelSubject): void {
       const count = 1000
       for (let i = 0; i < count; i++) client.send(Buffer.alloc(64 * KIB))
       const total = count * 64 * KIB
-      await settled(() => client.bufferedAmount)
+      await whenStable(() => client.bufferedAmount)
       // Repeatedly sends more data than the client accepts in one read.
       for (let round = 0; round < 20; round++) {
         const back = nextMessage(client)
@@ -565,10 +565,10 @@ export function testTunnel(subject: TunnelSubject): void {
         const accepted = backend.accepted()
         const client = await connectWebSocket(t, port)
         const peer = await accepted
-        const fits = nextMessage(from === 'client' ? peer : client)
+        const delivered = nextMessage(from === 'client' ? peer : client)
         const [sender, receiver] = from === 'client' ? [client, peer] : [peer, client]
         sender.send(Buffer.alloc(64 * KIB))
-        t.equal((await fits).length, 64 * KIB)
+        t.equal((await delivered).length, 64 * KIB)
         let over = 0
         receiver.on('message', () => over++)
         const ends = Promise.all([getClose(client), getClose(peer)])
@@ -807,7 +807,7 @@ export function testTunnel(subject: TunnelSubject): void {
 }
 
 /** Returns the value once it is stable. */
-async function settled(read: () => number): Promise<number> {
+async function whenStable(read: () => number): Promise<number> {
   let value = read()
   for (let same = 0; same < 6; ) {
     await new Promise((resolve) => setTimeout(resolve, 50))

@@ -60,15 +60,19 @@ t.test('a second request with the same key uses the cached route', async (t) => 
 })
 
 t.test('the same path in two namespaces resolves to two services', async (t) => {
-  for (const usual of ['', NAMESPACE, 'another']) {
-    const { route } = open(t, { namespace: usual })
+  for (const defaultNamespace of ['', NAMESPACE, 'another']) {
+    const { route } = open(t, { namespace: defaultNamespace })
     const names: unknown[] = []
     for (const namespace of [NAMESPACE, '', NAMESPACE, '']) {
       const x = request('/greeter', namespace)
       await route(x)
       names.push(x.upstream?.name)
     }
-    t.same(names, ['go.mx.api.greeter', 'greeter', 'go.mx.api.greeter', 'greeter'], usual)
+    t.same(
+      names,
+      ['go.mx.api.greeter', 'greeter', 'go.mx.api.greeter', 'greeter'],
+      defaultNamespace,
+    )
   }
 })
 

@@ -261,19 +261,23 @@ t.test('address selects a registered node by address or id', async (t) => {
 t.test('address may be inside the allowed ranges, registered or not', async (t) => {
   const { gateway, service } = await openGreeterGateway(t)
   const other = await openMxService(t, createGreeter())
-  const stranger = await openMxService(t, createGreeter(), { name: 'backend.stranger' })
+  const unregistered = await openMxService(t, createGreeter(), { name: 'backend.stranger' })
   for (const host of ['127.0.0.1', 'localhost']) {
     t.equal((await post(gateway, { ...HELLO, address: `${host}:${other.port}` })).status, 200)
-    const unknown = { ...HELLO, service: 'backend.stranger', address: `${host}:${stranger.port}` }
+    const unknown = {
+      ...HELLO,
+      service: 'backend.stranger',
+      address: `${host}:${unregistered.port}`,
+    }
     t.equal((await post(gateway, unknown)).status, 200)
   }
-  t.same([service.calls.length, other.calls.length, stranger.calls.length], [0, 2, 2])
+  t.same([service.calls.length, other.calls.length, unregistered.calls.length], [0, 2, 2])
   // The connection is persistent, so no new one is opened per call.
   t.equal(other.connections.length, 2, 'one per notation of the host')
   const invalid = await post(gateway, {
     ...HELLO,
     service: 'other.name',
-    address: `127.0.0.1:${stranger.port}`,
+    address: `127.0.0.1:${unregistered.port}`,
   })
   t.match(invalid, { status: 404, json: { Detail: 'service not found: other.name' } })
 })
@@ -296,13 +300,13 @@ t.test('accepts the schemes mx:// and mxs:// only', async (t) => {
 })
 
 t.test('addresses of the gateway machine require a client on that machine', async (t) => {
-  const stranger: Plugin = {
+  const setClientAddress: Plugin = {
     name: 'test-stranger',
     onRequest: (x) => {
       x.clientAddress = x.headers.get('x-from') ?? x.clientAddress
     },
   }
-  const { gateway, service } = await openGreeterGateway(t, { plugins: [stranger] })
+  const { gateway, service } = await openGreeterGateway(t, { plugins: [setClientAddress] })
   const other = await openMxService(t, createGreeter())
   const sendRequest = async (port: number, from: string): Promise<number> => {
     const body = JSON.stringify({ ...HELLO, address: `127.0.0.1:${port}` })
@@ -316,8 +320,8 @@ t.test('addresses of the gateway machine require a client on that machine', asyn
 })
 
 t.test('requests through a local proxy are not local', async (t) => {
-  const others = await openMxService(t, createGreeter())
-  const address = `127.0.0.1:${others.port}`
+  const service = await openMxService(t, createGreeter())
+  const address = `127.0.0.1:${service.port}`
   const sendRequest = async (
     { port }: RpcGateway,
     host: string,

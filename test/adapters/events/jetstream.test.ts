@@ -17,7 +17,7 @@ t.setTimeout(120_000)
 
 const ALL = { from: 1, limit: 1000, maxBytes: 1e9 }
 /** Permissions of a user according to docs/events.md. */
-const LEAST = {
+const MINIMUM_PERMISSIONS = {
   publish: '"mx.events.>", "mx.acks.>", "$JS.API.>", "$JS.ACK.>"',
   subscribe: '"mx.acks.>", "_INBOX.>"',
 }
@@ -138,7 +138,7 @@ t.test('distinguishes missing permissions from an outage', async (t) => {
         ${user('all', '{ publish: ">", subscribe: ">" }')}
         ${user('reader', '{ publish: { deny: ["mx.events.>"] } }')}
         ${user('stranger', '{ publish: { deny: ["$JS.>"] } }')}
-        ${user('least', `{ publish: [${LEAST.publish}], subscribe: [${LEAST.subscribe}] }`)}
+        ${user('least', `{ publish: [${MINIMUM_PERMISSIONS.publish}], subscribe: [${MINIMUM_PERMISSIONS.subscribe}] }`)}
       ] }`,
     ],
   })
@@ -228,9 +228,9 @@ t.test('reports a server without JetStream', async (t) => {
   const server = await startJetStream(t, { jetStream: false })
   if (server === undefined) return
   const events = server.openEvents()
-  const off = { code: 503, cause: { message: 'jetstream is not enabled' } }
-  await t.rejects(async () => events.listTopics(), off)
-  t.match((await events.append(toAppends('a')))[0], off)
+  const disabledError = { code: 503, cause: { message: 'jetstream is not enabled' } }
+  await t.rejects(async () => events.listTopics(), disabledError)
+  t.match((await events.append(toAppends('a')))[0], disabledError)
 })
 
 t.test('leaves nothing open after close', async (t) => {

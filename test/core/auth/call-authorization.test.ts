@@ -65,12 +65,12 @@ t.test(
   'a change of rules ends a long-lived call that is now denied, but not a short call',
   async (t) => {
     const { source, pass } = open(t)
-    const lasting = pass('', { isStream: true })
+    const stream = pass('', { isStream: true })
     const short = pass()
-    await waitUntil(() => lasting.served.length + short.served.length === 2)
+    await waitUntil(() => stream.served.length + short.served.length === 2)
     source.setRules('mx', DENY_ALL)
-    await waitUntil(() => lasting.call.isSettled)
-    t.match(lasting.call.error, { code: 401 })
+    await waitUntil(() => stream.call.isSettled)
+    t.match(stream.call.error, { code: 401 })
     t.equal(short.call.isSettled, false)
   },
 )

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { RequestValidator } from '../../../core/listener/request-validator.ts'
-import { toRuns } from '../../fixtures/property-runs.ts'
+import { scaleRuns } from '../../fixtures/property-runs.ts'
 
 function authorize(
   method: string,
@@ -473,7 +473,7 @@ t.test(
         if (code === 400) rejected++
         return (code === 400) === isBad(fields)
       }),
-      { numRuns: toRuns(5000) },
+      { numRuns: scaleRuns(5000) },
     )
     t.ok(rejected > 500 && rejected < 4500, `${rejected} of 5000 rejected`)
   },

@@ -22,9 +22,9 @@ t.test('failed and slow requests are listed, others are not', async (t) => {
   request(200, '/slow', 1500)
   request(404, '/missing')
   request(503, '/down')
-  const abandoned = createTestExchange({ path: '/left' })
-  abandoned.leave()
-  metrics.count(abandoned)
+  const disconnected = createTestExchange({ path: '/left' })
+  disconnected.leave()
+  metrics.count(disconnected)
   const result = recent.list().map(({ path, status }) => [path, status])
   t.strictSame(
     result.sort(),

@@ -6,7 +6,7 @@ import { ServiceCache } from '../../../core/registry/service-cache.ts'
 import type { Upstream } from '../../../core/upstream/upstream.ts'
 import { TestExchange } from '../../../sdk/testing.ts'
 import { createRemote, openDirectory, ports } from '../../fixtures/directories.ts'
-import { toRuns } from '../../fixtures/property-runs.ts'
+import { scaleRuns } from '../../fixtures/property-runs.ts'
 import { connectAll, createPools, makeNode, makeService } from '../../fixtures/services.ts'
 
 const x = new TestExchange({ path: '/greeter' })
@@ -220,8 +220,8 @@ t.test(
          * For each service, the ids of nodes that went missing in an outage and the times until which they are
          * retained.
          */
-        const uncertainUntilMs = { a: new Map<string, number>(), b: new Map<string, number>() }
-        const namedIn = (name: string): string[] =>
+        const retainedUntilMs = { a: new Map<string, number>(), b: new Map<string, number>() }
+        const listNodeIds = (name: string): string[] =>
           [...state.values()]
             .filter((service) => service.name === name)
             .flatMap(({ nodes }) => nodes.map(({ id }) => id))
@@ -238,13 +238,15 @@ t.test(
             if (step.kind === 'turn') {
               now += step.ms
               directory.sweep()
-              for (const pending of Object.values(uncertainUntilMs))
+              for (const pending of Object.values(retainedUntilMs))
                 for (const [id, untilMs] of pending) if (untilMs <= now) pending.delete(id)
             } else if (step.kind === 'outage') {
               for (const of of step.of) {
                 // A service that is not in use yet has no nodes to retain.
                 const isUsed =
-                  of === undefined || uncertainUntilMs[of as 'a'].size > 0 || namedIn(of).length > 0
+                  of === undefined ||
+                  retainedUntilMs[of as 'a'].size > 0 ||
+                  listNodeIds(of).length > 0
                 if (step.away && isUsed) unavailable.add(of)
                 if (!step.away) unavailable.delete(of)
               }
@@ -254,7 +256,7 @@ t.test(
               const node = upstream?.nodes[step.at]
               if (node === undefined) continue
               upstream!.failed(node, 'connect')
-              uncertainUntilMs[step.name].delete(node.id)
+              retainedUntilMs[step.name].delete(node.id)
             } else {
               const key = `${step.name} ${step.version}`
               const nodes = step.nodes.map((port) => ({
@@ -262,12 +264,12 @@ t.test(
                 id: `${key} ${port}`,
               }))
               const service = makeService(step.name, nodes, step.version)
-              const before = namedIn(step.name)
+              const before = listNodeIds(step.name)
               const type = nodes.length === 0 ? 'delete' : state.has(key) ? 'update' : 'create'
               if (type === 'delete') state.delete(key)
               else state.set(key, service)
-              const named = namedIn(step.name)
-              const pending = uncertainUntilMs[step.name]
+              const named = listNodeIds(step.name)
+              const pending = retainedUntilMs[step.name]
               for (const id of named) pending.delete(id)
               if (unavailable.has(step.name))
                 for (const id of before) if (!named.includes(id)) pending.set(id, now + 95_000)
@@ -275,7 +277,7 @@ t.test(
             }
             for (const name of NAMES) {
               const ids = (await lookUp(name))?.nodes.map(({ id }) => id) ?? []
-              const expected = [...namedIn(name), ...uncertainUntilMs[name].keys()]
+              const expected = [...listNodeIds(name), ...retainedUntilMs[name].keys()]
               if (`${ids.sort()}` !== `${expected.sort()}`) return false
               // A dropped service is looked up again with a new watch.
               if (ids.length === 0) unavailable.delete(name)
@@ -286,14 +288,14 @@ t.test(
           directory.sweep()
           for (const name of NAMES) {
             const ids = (await lookUp(name))?.nodes.map(({ id }) => id) ?? []
-            if (`${ids.sort()}` !== `${namedIn(name).sort()}`) return false
+            if (`${ids.sort()}` !== `${listNodeIds(name).sort()}`) return false
           }
           return directory.outage === undefined
         } finally {
           directory.close()
         }
       }),
-      { numRuns: toRuns(300) },
+      { numRuns: scaleRuns(300) },
     )
   },
 )

@@ -88,10 +88,10 @@ t.test('events during a lookup are applied to its result', async (t) => {
   t.same(ports(await appearing), [9002])
   t.ok(directory.generation > generation)
 
-  const leaving = directory.find('users')
+  const lookup = directory.find('users')
   notify({ type: 'delete', service: makeService('users', []) })
   respond([makeService('users', ['127.0.0.1:9003'])])
-  t.equal(await leaving, undefined)
+  t.equal(await lookup, undefined)
 })
 
 t.test('a failed first lookup returns 503, and the next request retries it', async (t) => {

@@ -55,7 +55,7 @@ async function open(t: Test, name: Name, dispatch: Dispatch) {
 }
 
 /** Resolves with the events of a call once it has ended. Bodies are consumed on arrival. */
-async function settle(caller: Caller, fields: Partial<OutgoingCall>): Promise<string[]> {
+async function runCall(caller: Caller, fields: Partial<OutgoingCall>): Promise<string[]> {
   const call = new RecordedCall(fields)
   call.onEvent = (event) => {
     if (event.startsWith('data ')) call.consumed(event.length - 5)
@@ -114,8 +114,8 @@ for (const listener of Object.keys(LISTENERS) as Name[]) {
       },
     ]
     for (const fields of cases) {
-      const expected = await settle(fast, fields)
-      const events = await settle(plain, fields)
+      const expected = await runCall(fast, fields)
+      const events = await runCall(plain, fields)
       const isContent = (event: string) => !event.startsWith('start ')
       t.strictSame(events.filter(isContent).map(withoutMetadata), expected.map(withoutMetadata))
       t.ok(expected.length > 0, expected.at(-1)!)
@@ -224,7 +224,7 @@ for (const listener of Object.keys(LISTENERS) as Name[]) {
     cancelled.cancel()
     await waitUntil(() => events[0]!.length === 1)
     t.strictSame(events[0], ['cancel cancel'])
-    const late = await settle(plain, { timeoutMs: 50 })
+    const late = await runCall(plain, { timeoutMs: 50 })
     // The faster clock of the two sides determines the result; both results are timeouts.
     t.match(late, [/^(lost timeout|fail 408 helloworld: no response within \d+ ms)$/])
     await waitUntil(() => events[1]!.length === 1)

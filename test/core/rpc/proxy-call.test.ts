@@ -39,13 +39,13 @@ async function open(t: Test, nodes: readonly Dispatch[], options: TestProxyOptio
     caller.call(call)
     return call
   }
-  const settle = async (fields: Partial<RecordedCall> = {}): Promise<string[]> => {
+  const sendAndWait = async (fields: Partial<RecordedCall> = {}): Promise<string[]> => {
     const call = send(fields)
     await waitUntil(() => call.carrier === undefined)
     return call.events
   }
   const active = () => upstream.nodes.map((node) => node.active)
-  return { proxy, services, upstream, caller, send, settle, ejected, active }
+  return { proxy, services, upstream, caller, send, sendAndWait, ejected, active }
 }
 
 const echo: Dispatch = (call) => call.reply('', call.body)
@@ -53,8 +53,8 @@ const echo: Dispatch = (call) => call.reply('', call.body)
 t.test(
   'rejects a malformed service name with 400, an unknown service with 404 and a service without nodes with 503',
   async (t) => {
-    const { settle, upstream } = await open(t, [])
-    const named = (service: string) => settle({ service })
+    const { sendAndWait, upstream } = await open(t, [])
+    const named = (service: string) => sendAndWait({ service })
     t.strictSame(await named(''), ['fail 400 go.mx.proxy: service name is blank'])
     t.strictSame(await named(' \t'), ['fail 400 go.mx.proxy: service name is blank'])
     for (const service of ['a b', '../a', 'a..b', 'x'.repeat(300), '__proto__'])
@@ -115,8 +115,8 @@ t.test('the error of a failed lookup is the error of the call', async (t) => {
       throw new GatewayError('a', 503, 'cannot look up a')
     },
   ]) {
-    const { settle } = await open(t, [], { find })
-    t.strictSame(await settle(), ['fail 503 a: cannot look up a'])
+    const { sendAndWait } = await open(t, [], { find })
+    t.strictSame(await sendAndWait(), ['fail 503 a: cannot look up a'])
   }
 })
 
@@ -149,15 +149,19 @@ t.test('calls are balanced over the nodes, and retried if they were not processe
       received.push(i)
       echo(call)
     }
-  const { settle, services, ejected, active, upstream } = await open(t, [node(0), node(1), node(2)])
-  for (let i = 0; i < 6; i++) t.strictSame(await settle(), [`reply "" ${JOHN}`])
+  const { sendAndWait, services, ejected, active, upstream } = await open(t, [
+    node(0),
+    node(1),
+    node(2),
+  ])
+  for (let i = 0; i < 6; i++) t.strictSame(await sendAndWait(), [`reply "" ${JOHN}`])
   t.strictSame(received, [0, 1, 2, 0, 1, 2])
   const [killed] = upstream.nodes
   const port = await closedPort(t)
   upstream.update([
     makeService('helloworld', [toNode(port), ...services.slice(1).map((s) => toNode(s.port))]),
   ])
-  for (let i = 0; i < 6; i++) t.strictSame(await settle(), [`reply "" ${JOHN}`])
+  for (let i = 0; i < 6; i++) t.strictSame(await sendAndWait(), [`reply "" ${JOHN}`])
   t.strictSame(ejected, [`127.0.0.1:${port}`])
   t.equal(killed!.active, 0)
   t.strictSame(active(), [0, 0, 0])
@@ -182,8 +186,8 @@ t.test(
       served++
       for (const { sockets } of services) for (const socket of sockets) socket.terminate()
     }
-    const { settle, services, active } = await open(t, [kill, kill])
-    t.strictSame(await settle(), [
+    const { sendAndWait, services, active } = await open(t, [kill, kill])
+    t.strictSame(await sendAndWait(), [
       'fail 502 helloworld: bad gateway: the service closed the connection',
     ])
     t.equal(served, 1)
@@ -302,8 +306,8 @@ t.test(
 )
 
 t.test('no call is lost when nodes send GOAWAY', async (t) => {
-  const { send, settle, services, caller } = await open(t, [echo, echo])
-  for (let i = 0; i < 2; i++) await settle()
+  const { send, sendAndWait, services, caller } = await open(t, [echo, echo])
+  for (let i = 0; i < 2; i++) await sendAndWait()
   const calls: RecordedCall[] = []
   for (let i = 0; i < 400; i++) {
     calls.push(send({ body: `${i}` }))
@@ -341,36 +345,36 @@ t.test('a draining proxy completes the calls in flight and loses none', async (t
 })
 
 t.test('rejects a call in a routing loop with 508', async (t) => {
-  let passed = 0
+  let lookups = 0
   const upstreams = new Map<string, Upstream>()
   const find: FindUpstream = (service) => {
-    passed++
+    lookups++
     return upstreams.get(service)
   }
   const proxy = await openProxy(t, {}, { find })
-  const around = await openProxy(t, { helloworld: [toNode(proxy.port)] })
-  upstreams.set('helloworld', around.upstreams.get('helloworld')!)
+  const looping = await openProxy(t, { helloworld: [toNode(proxy.port)] })
+  upstreams.set('helloworld', looping.upstreams.get('helloworld')!)
   const call = new RecordedCall()
   openCaller(t, proxy.port, 'mx').call(call)
   await waitUntil(() => call.events.length > 0)
   t.strictSame(call.events, [
     `fail 508 go.mx.proxy: the call has passed ${HOPS_MAX} proxies, the maximum is ${HOPS_MAX}: this is most likely a routing loop`,
   ])
-  t.equal(passed, HOPS_MAX)
+  t.equal(lookups, HOPS_MAX)
 })
 
 t.test('metadata is forwarded unchanged, except for mx-hops', async (t) => {
   const received: string[] = []
-  const { settle, proxy } = await open(t, [
+  const { sendAndWait, proxy } = await open(t, [
     (call) => {
       received.push(call.metadata)
       echo(call)
     },
   ])
   const metadata = 'mx-namespace: shop\r\nmx-account: {"id":"1"}\r\nx-a: 1\r\nx-a: 2\r\n'
-  await settle({ metadata })
+  await sendAndWait({ metadata })
   t.equal(received[0], `mx-hops: 1\r\n${metadata}`)
-  await settle({ metadata: 'no block' })
+  await sendAndWait({ metadata: 'no block' })
   t.equal(received[1], 'mx-hops: 1\r\nno block', 'malformed metadata is left to the service')
   await fetch(`http://${proxy.address}`, {
     method: 'POST',
@@ -413,12 +417,12 @@ t.test('a caller that does not read slows only its own streams', async (t) => {
     call.receiver = { onData() {}, onEnd() {}, onCancel() {}, onCredit: pump }
     pump()
   }
-  const { send, settle } = await open(t, [
+  const { send, sendAndWait } = await open(t, [
     (call) => (call.endpoint === 'A.Echo' ? echo(call) : countForever(call)),
   ])
   const slow = Array.from({ length: 20 }, () => send({ stream: true }))
   await waitUntil(() => slow.every(({ events }) => events.length >= 262))
-  for (let i = 0; i < 100; i++) t.strictSame((await settle({ endpoint: 'A.Echo' })).length, 1)
+  for (let i = 0; i < 100; i++) t.strictSame((await sendAndWait({ endpoint: 'A.Echo' })).length, 1)
   const perStream = served / slow.length
   t.ok(
     perStream <= 3 * 263,
@@ -434,7 +438,7 @@ t.test(
       relayMemory.maxBytes = maxBytes
     })
     const cancelled: string[] = []
-    const { upstream, settle } = await open(t, [
+    const { upstream, sendAndWait } = await open(t, [
       (call) => {
         if (call.endpoint === 'A.Echo') return echo(call)
         call.receiver = { ...call.receiver, onCancel: (reason) => cancelled.push(reason) }
@@ -455,7 +459,7 @@ t.test(
     t.match(up.error, { code: 503, message: /too many messages buffered/ })
     await waitUntil(() => cancelled.length === 1)
     t.equal(relayMemory.usedBytes, 0)
-    t.strictSame(await settle({ endpoint: 'A.Echo' }), [`reply "" ${JOHN}`])
+    t.strictSame(await sendAndWait({ endpoint: 'A.Echo' }), [`reply "" ${JOHN}`])
   },
 )
 

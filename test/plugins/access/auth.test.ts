@@ -386,9 +386,9 @@ t.test(
 )
 
 /** Waits until the condition is true, at most for the second that a change may take. */
-async function poll(holds: () => Promise<boolean>): Promise<void> {
+async function poll(condition: () => Promise<boolean>): Promise<void> {
   const endMs = Date.now() + 1000
-  while (!(await holds())) {
+  while (!(await condition())) {
     if (Date.now() > endMs) throw new Error('the condition was not met within a second')
     await new Promise((resolve) => setImmediate(resolve))
   }

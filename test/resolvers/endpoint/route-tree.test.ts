@@ -6,7 +6,7 @@ import { parseRequestPath } from '../../../resolvers/endpoint/request-path.ts'
 import { createEndpointTree } from '../../../resolvers/endpoint/route-bucket.ts'
 import type { RouteTree } from '../../../resolvers/endpoint/route-tree.ts'
 import { findNaively } from '../../fixtures/naive-matcher.ts'
-import { toRuns } from '../../fixtures/property-runs.ts'
+import { scaleRuns } from '../../fixtures/property-runs.ts'
 
 interface RouteOptions {
   readonly methods?: readonly string[]
@@ -266,10 +266,10 @@ t.test('agrees with a naive matcher for random routes', async (t) => {
         return true
       },
     ),
-    { numRuns: toRuns(1000) },
+    { numRuns: scaleRuns(1000) },
   )
-  t.ok(result > toRuns(500), `${result} routes found`)
-  t.ok(wrongMethod > toRuns(100), `${wrongMethod} methods wrong`)
+  t.ok(result > scaleRuns(500), `${result} routes found`)
+  t.ok(wrongMethod > scaleRuns(100), `${wrongMethod} methods wrong`)
 })
 
 t.test('visits few nodes, independent of the number of routes', async (t) => {

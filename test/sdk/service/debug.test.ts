@@ -5,7 +5,7 @@ import { createDebugEndpoints } from '../../../sdk/service/debug.ts'
 import { createDispatcher } from '../../../sdk/service/dispatch.ts'
 import { endpoint } from '../../../sdk/service/endpoint.ts'
 import { Traces } from '../../../sdk/tracing/traces.ts'
-import { begin, serve } from '../../fixtures/served-calls.ts'
+import { startCall, serve } from '../../fixtures/served-calls.ts'
 
 /** Creates a dispatcher with endpoints that log, fail and hang. */
 function create() {
@@ -48,7 +48,7 @@ t.test('Debug.Stats returns requests, errors, uptime and memory of the service',
   await serve(dispatcher, 'A.Log')
   await serve(dispatcher, 'A.Fail')
   await serve(dispatcher, 'A.Nope')
-  begin(dispatcher, 'A.Hang').cancel()
+  startCall(dispatcher, 'A.Hang').cancel()
   const stats = (await serve(dispatcher, 'Debug.Stats')).answer as Record<string, number>
   t.equal(stats['requests'], 5, 'including this request')
   t.equal(stats['errors'], 2, 'a cancelled call is not an error')

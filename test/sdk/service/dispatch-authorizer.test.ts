@@ -7,7 +7,7 @@ import { endpoint } from '../../../sdk/service/endpoint.ts'
 import { waitUntil } from '../../contracts/registry.ts'
 import { createAccount, createRule, MemoryAuthSource } from '../../fixtures/auth-source.ts'
 import { createQuietLog } from '../../fixtures/sdk-services.ts'
-import { begin, serve, TestCall } from '../../fixtures/served-calls.ts'
+import { startCall, serve, TestCall } from '../../fixtures/served-calls.ts'
 
 const JANE = createAccount({ scopes: ['staff'] })
 const ADMIN = createAccount({ id: 'admin', scopes: ['admin'] })
@@ -154,14 +154,14 @@ t.test('with cached rules and keys, a call is served synchronously', async (t) =
   const { dispatcher, show } = open(t)
   const metadata = await show()
   await serve(dispatcher, 'A.Who', { metadata })
-  t.match(begin(dispatcher, 'A.Who', { metadata }).answer, { id: 'jane' })
-  t.match(begin(dispatcher, 'A.Who').answer, { id: 'nobody' })
+  t.match(startCall(dispatcher, 'A.Who', { metadata }).answer, { id: 'jane' })
+  t.match(startCall(dispatcher, 'A.Who').answer, { id: 'nobody' })
 })
 
 t.test('request bodies that arrive before authorization are buffered', async (t) => {
   const { dispatcher, seen, show } = open(t)
   const metadata = await show()
-  const call = begin(dispatcher, 'A.Collect', { metadata, more: true })
+  const call = startCall(dispatcher, 'A.Collect', { metadata, more: true })
   for (const id of ['a', 'b']) call.send({ id, address: '' })
   call.end()
   await call.done
@@ -171,7 +171,7 @@ t.test('request bodies that arrive before authorization are buffered', async (t)
 
 t.test('a call cancelled before authorization does not run', async (t) => {
   const { dispatcher, seen, show } = open(t)
-  const call = begin(dispatcher, 'A.Watch', { metadata: await show(), stream: true })
+  const call = startCall(dispatcher, 'A.Watch', { metadata: await show(), stream: true })
   call.cancel()
   await serve(dispatcher, 'A.Who', { metadata: await show() })
   t.equal(seen.closed, false)
@@ -180,7 +180,7 @@ t.test('a call cancelled before authorization does not run', async (t) => {
 
 t.test('a stream ends with 401 when the rules deny it', async (t) => {
   const { dispatcher, source, seen, show } = open(t)
-  const call = begin(dispatcher, 'A.Watch', { metadata: await show(), stream: true })
+  const call = startCall(dispatcher, 'A.Watch', { metadata: await show(), stream: true })
   await waitUntil(() => call.items.length === 1)
   source.setRules('mx', STAFF_ONLY)
   source.setRules('mx', createRule({ id: 'nobody', access: 'DENIED' }))
@@ -195,13 +195,13 @@ t.test('a stream ends with 401 when the rules deny it', async (t) => {
 
 t.test('a stream ends with 401 when its token is revoked or expires', async (t) => {
   const { dispatcher, source, show } = open(t)
-  const revoked = begin(dispatcher, 'A.Watch', {
+  const revoked = startCall(dispatcher, 'A.Watch', {
     metadata: await show(JANE, '', { id: 'one' }),
     stream: true,
   })
   // Expires in one to two seconds, because clocks may differ by 30 s, and expiry has a resolution of seconds.
   const nowMs = Date.now() - 29_000
-  const expiring = begin(dispatcher, 'A.Watch', {
+  const expiring = startCall(dispatcher, 'A.Watch', {
     metadata: await show(JANE, '', { lifeS: 1, nowMs }),
     stream: true,
   })
@@ -219,7 +219,7 @@ t.test('a stream ends with 401 when its token is revoked or expires', async (t) 
 
 t.test('a stream continues while the rules are unavailable', async (t) => {
   const { dispatcher, source, show } = open(t)
-  const call = begin(dispatcher, 'A.Watch', { metadata: await show(), stream: true })
+  const call = startCall(dispatcher, 'A.Watch', { metadata: await show(), stream: true })
   await waitUntil(() => call.items.length === 1)
   source.disconnect()
   source.setRules('mx', createRule({ id: 'nobody', access: 'DENIED' }))

@@ -6,7 +6,7 @@ import { conflict, ServiceError } from '../../../sdk/errors.ts'
 import { createServiceLog } from '../../../sdk/log/service-log.ts'
 import { createDispatcher, type Dispatcher } from '../../../sdk/service/dispatch.ts'
 import { type Endpoints, endpoint } from '../../../sdk/service/endpoint.ts'
-import { begin, type CallParts, serve } from '../../fixtures/served-calls.ts'
+import { startCall, type CallParts, serve } from '../../fixtures/served-calls.ts'
 
 const Name = Type.Object({ name: Type.String() })
 const Message = Type.Object({ message: Type.String() })
@@ -31,7 +31,7 @@ const call = endpoint({
 
 t.test('a synchronous handler responds before the dispatch returns', async (t) => {
   const { dispatcher } = create({ call })
-  const { answer, isSettled, replyMetadata, error } = begin(dispatcher, 'Helloworld.Call', {
+  const { answer, isSettled, replyMetadata, error } = startCall(dispatcher, 'Helloworld.Call', {
     body: { name: 'John' },
   })
   t.strictSame(answer, { message: 'Hello John' })
@@ -52,7 +52,7 @@ t.test('an asynchronous handler responds later', async (t) => {
       },
     }),
   })
-  const incoming = begin(dispatcher, 'Helloworld.Call', {
+  const incoming = startCall(dispatcher, 'Helloworld.Call', {
     body: { name: 'John' },
     metadata: 'x-tenant: acme\r\n',
   })
@@ -175,7 +175,7 @@ t.test('only an endpoint declared `idempotent: false` is not repeatable', async 
   const { dispatcher } = create({ call, once: endpoint({ idempotent: false, handle: () => {} }) })
   t.strictSame(
     ['Helloworld.Call', 'Helloworld.Once', 'Debug.Health', 'Nobody.Knows'].map(
-      (name) => begin(dispatcher, name).receiver.repeatable ?? true,
+      (name) => startCall(dispatcher, name).receiver.repeatable ?? true,
     ),
     [true, false, true, true],
   )
@@ -351,14 +351,14 @@ t.test('deadline and signal reach the handler', async (t) => {
       },
     }),
   })
-  const first = begin(dispatcher, 'Helloworld.Call', { timeoutMs: 5000 })
+  const first = startCall(dispatcher, 'Helloworld.Call', { timeoutMs: 5000 })
   t.equal(dispatcher.active, 1)
   first.cancel('timeout')
   t.equal(dispatcher.active, 0)
   await setImmediate()
   t.strictSame(seen, [true, true, 'TimeoutError'])
   t.equal(first.error, undefined, 'no response is sent')
-  begin(dispatcher, 'Helloworld.Late').cancel('closed')
+  startCall(dispatcher, 'Helloworld.Late').cancel('closed')
   await setImmediate()
   await setImmediate()
   t.strictSame(seen.slice(3), [true, 'AbortError'], 'even for a signal that is accessed later')
@@ -443,7 +443,7 @@ t.test('a slow reader pauses the handler at the window size', async (t) => {
       },
     }),
   })
-  const incoming = begin(dispatcher, 'Helloworld.Flood', { stream: true })
+  const incoming = startCall(dispatcher, 'Helloworld.Flood', { stream: true })
   await setImmediate()
   const first = createdCount
   t.ok(first > 20 && first < 30, `${first} messages of 10 kB for a window of 256 KiB`)
@@ -476,7 +476,7 @@ t.test('a cancelled stream closes its handler', async (t) => {
         },
       }),
     })
-    const incoming = begin(dispatcher, 'Helloworld.Flood', { stream: true })
+    const incoming = startCall(dispatcher, 'Helloworld.Flood', { stream: true })
     await setImmediate()
     incoming.cancel()
     for (let round = 0; round < 10 && !closed; round++) await setImmediate()
@@ -498,7 +498,7 @@ const sum = endpoint({
 
 t.test('a client stream has one response', async (t) => {
   const { dispatcher } = create({ sum })
-  const incoming = begin(dispatcher, 'Helloworld.Sum', { body: { n: 1 }, more: true })
+  const incoming = startCall(dispatcher, 'Helloworld.Sum', { body: { n: 1 }, more: true })
   incoming.send({ n: 2 })
   incoming.send({ n: 3 })
   await setImmediate()
@@ -507,7 +507,7 @@ t.test('a client stream has one response', async (t) => {
   await incoming.done
   t.strictSame(incoming.answer, { sum: 10 })
   t.equal(incoming.consumedBytes, 4 * '{"n":1}'.length, 'consumed as the handler reads')
-  const empty = begin(dispatcher, 'Helloworld.Sum', { more: true })
+  const empty = startCall(dispatcher, 'Helloworld.Sum', { more: true })
   empty.end()
   await empty.done
   t.strictSame(empty.answer, { sum: 0 }, 'an empty first body is not a request')
@@ -517,7 +517,7 @@ t.test('a client stream has one response', async (t) => {
 t.test('rejects an invalid request within a stream with 400', async (t) => {
   const { dispatcher } = create({ sum })
   for (const invalid of ['{"n":"x"}', '{']) {
-    const incoming = begin(dispatcher, 'Helloworld.Sum', { body: { n: 1 }, more: true })
+    const incoming = startCall(dispatcher, 'Helloworld.Sum', { body: { n: 1 }, more: true })
     incoming.send(invalid)
     await incoming.done
     t.equal(incoming.error?.code, 400)
@@ -539,7 +539,7 @@ t.test('a cancelled client stream ends the loop over its requests with the reaso
       },
     }),
   })
-  const incoming = begin(dispatcher, 'Helloworld.Sum', { body: { n: 1 }, more: true })
+  const incoming = startCall(dispatcher, 'Helloworld.Sum', { body: { n: 1 }, more: true })
   await setImmediate()
   incoming.cancel('closed')
   await setImmediate()
@@ -557,7 +557,7 @@ t.test('a bidirectional stream responds while requests arrive', async (t) => {
       },
     }),
   })
-  const incoming = begin(dispatcher, 'Helloworld.Echo', { stream: true, more: true })
+  const incoming = startCall(dispatcher, 'Helloworld.Echo', { stream: true, more: true })
   incoming.send({ name: 'a' })
   await setImmediate()
   t.strictSame(
@@ -574,12 +574,12 @@ t.test('a bidirectional stream responds while requests arrive', async (t) => {
 t.test('a unary endpoint called as a stream uses the first body as request', async (t) => {
   const { dispatcher } = create({ call })
   const parts = { stream: true, more: true }
-  const later = begin(dispatcher, 'Helloworld.Call', parts)
+  const later = startCall(dispatcher, 'Helloworld.Call', parts)
   t.notOk(later.isSettled)
   later.send({ name: 'John' })
   later.send({ name: 'Jane' })
   t.strictSame(later.answer, { message: 'Hello John' })
-  const none = begin(dispatcher, 'Helloworld.Call', parts)
+  const none = startCall(dispatcher, 'Helloworld.Call', parts)
   none.end()
   t.equal(none.error?.message, 'request.name is missing')
 })

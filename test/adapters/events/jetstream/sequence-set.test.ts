@@ -5,7 +5,7 @@ import {
   formatRanges,
   parseRanges,
 } from '../../../../adapters/events/jetstream/sequence-set.ts'
-import { toRuns } from '../../../fixtures/property-runs.ts'
+import { scaleRuns } from '../../../fixtures/property-runs.ts'
 
 t.test('stores sequences in as few ranges as possible', async (t) => {
   const span = fc.tuple(fc.integer({ min: 1, max: 60 }), fc.integer({ min: -1, max: 9 }))
@@ -25,7 +25,7 @@ t.test('stores sequences in as few ranges as possible', async (t) => {
       )
       return areSeparate && set.floor === floor
     }),
-    { numRuns: toRuns(1000) },
+    { numRuns: scaleRuns(1000) },
   )
   const set = createSequenceSet()
   for (const n of [3, 1, 2, 7]) set.add(n)

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { type JsonValue, parseJson } from '../../../../core/request/json/json.ts'
-import { toRuns } from '../../../fixtures/property-runs.ts'
+import { scaleRuns } from '../../../fixtures/property-runs.ts'
 
 t.test('JSON is parsed from text or bytes', async (t) => {
   const value = { a: [1, 2.5, 'x', true, null], b: { c: '"\\/' } }
@@ -155,7 +155,7 @@ t.test(
         })
         return clean && JSON.stringify(value) === JSON.stringify(JSON.parse(text))
       }),
-      { numRuns: toRuns(5000) },
+      { numRuns: scaleRuns(5000) },
     )
   },
 )

@@ -9,7 +9,9 @@ t.test('maps a key to the same node, with shares by weight', async (t) => {
   const upstream = makeUpstream([1, 1, 2], { balance: byPath })
   const picked = paths.map((x) => upstream.pick(x)!)
   t.ok(paths.every((x, i) => upstream.pick(x) === picked[i]))
-  const shares = upstream.nodes.map((node) => picked.filter((each) => each === node).length / 5000)
+  const shares = upstream.nodes.map(
+    (node) => picked.filter((selected) => selected === node).length / 5000,
+  )
   t.match(
     shares.map((share) => Math.round(share * 20)),
     [5, 5, 10],

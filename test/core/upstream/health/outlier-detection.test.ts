@@ -7,7 +7,7 @@ import {
 } from '../../../../core/upstream/health/outlier-detection.ts'
 import { HEALTHY } from '../../../../core/upstream/node/node-failures.ts'
 import type { UpstreamNode } from '../../../../core/upstream/node/upstream-node.ts'
-import { toRuns } from '../../../fixtures/property-runs.ts'
+import { scaleRuns } from '../../../fixtures/property-runs.ts'
 import { makeUpstream } from '../../../fixtures/services.ts'
 
 const SECOND = 1000
@@ -335,7 +335,7 @@ t.test('after random events at least half of the nodes are usable', async () => 
         return true
       },
     ),
-    { numRuns: toRuns(300) },
+    { numRuns: scaleRuns(300) },
   )
 })
 

@@ -662,18 +662,18 @@ t.test('TLS connections send the server name and verify the certificate', async 
   await repeated.done
   t.equal(repeated.body, 'secret')
 
-  const stranger = open(backend.port, {
+  const untrusted = open(backend.port, {
     secure: true,
     tls: createUpstreamTls({ ca: createCertificate(['localhost']).cert }),
   })
   const rejected = new Collector()
-  stranger.connection.send(rejected)
+  untrusted.connection.send(rejected)
   await rejected.done
   t.equal(rejected.failure?.kind, 'connect')
 
   const other = createCertificate(['elsewhere.test'])
-  const misnamed = await openRawBackend(t, { certificate: other })
-  const { connection } = open(misnamed.port, {
+  const wrongName = await openRawBackend(t, { certificate: other })
+  const { connection } = open(wrongName.port, {
     host: 'localhost',
     secure: true,
     tls: createUpstreamTls({ ca: other.cert }),
