@@ -120,15 +120,15 @@ export function testCalls(t: Test, { open, isFast, maxBuffered }: CallPath): voi
     const body = Buffer.alloc(16 * 1024 * 1024 - 1024, 'x')
     for (const endpoint of ['A.Reply', 'A.Stream']) {
       const call = new RecordedCall({ endpoint, body, stream: true })
-      let same = false
-      const check = (answer: Uint8Array) => {
-        same = body.equals(answer)
+      let isEqual = false
+      const check = (received: Uint8Array) => {
+        isEqual = body.equals(received)
       }
-      call.onReply = (_, answer) => check(answer)
+      call.onReply = (_, received) => check(received)
       call.onData = check
       caller.call(call)
       await waitUntil(() => call.carrier === undefined)
-      t.ok(same, endpoint)
+      t.ok(isEqual, endpoint)
     }
   })
 
@@ -211,7 +211,7 @@ export function testCalls(t: Test, { open, isFast, maxBuffered }: CallPath): voi
     const sink = new Sink({ endpoint: 'A.Stream', stream: true })
     caller.call(sink)
     await waitUntil(() => source !== undefined && source.rejectedCount > 0 && sink.received > 0)
-    await quiet(() => source!.next)
+    await waitUntilStable(() => source!.next)
     t.ok(source!.next <= maxBuffered, `${source!.next} bodies are pending`)
     t.match(
       await runCall(caller, { endpoint: 'A.Reply', body: '1' }),
@@ -315,7 +315,7 @@ export function testCalls(t: Test, { open, isFast, maxBuffered }: CallPath): voi
     caller.call(call)
     call.onCredit()
     await waitUntil(() => calls.length === 1)
-    await quiet(() => sent)
+    await waitUntilStable(() => sent)
     t.ok(sent <= maxBuffered, `${sent} bodies are pending`)
     const receivedCount = events[0]!.length
     t.ok(receivedCount > 0 && receivedCount < sent + 1)
@@ -339,8 +339,12 @@ async function runCall(caller: Caller, fields: Partial<RecordedCall>): Promise<s
 }
 
 /** Resolves when a count has not changed for several event loop ticks. */
-async function quiet(count: () => number): Promise<void> {
-  for (let same = 0, last = count(); same < 200; same = last === count() ? same + 1 : 0) {
+async function waitUntilStable(count: () => number): Promise<void> {
+  for (
+    let isEqual = 0, last = count();
+    isEqual < 200;
+    isEqual = last === count() ? isEqual + 1 : 0
+  ) {
     last = count()
     await tick()
   }

@@ -176,16 +176,16 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
     const { adapter } = await open(t)
     await append(adapter, ORDERS, ['a', 'b', 'c'])
     const all = await join(t, adapter, { start: FROM_START })
-    const some = await join(t, adapter, { start: { sequence: 3 } })
+    const later = await join(t, adapter, { start: { sequence: 3 } })
     const newOnly = await join(t, adapter, {})
     const ahead = await join(t, adapter, { start: { sequence: 5 } })
     await append(adapter, ORDERS, ['d', 'e'])
     t.same(await receive(all, 5), ['a', 'b', 'c', 'd', 'e'])
-    t.same(await receive(some, 3), ['c', 'd', 'e'])
+    t.same(await receive(later, 3), ['c', 'd', 'e'])
     t.same(await receive(newOnly, 2), ['d', 'e'])
     t.same(await receive(ahead, 1), ['e'])
     await append(adapter, ORDERS, ['f'])
-    for (const member of [all, some, newOnly, ahead]) t.same(await receive(member, 1), ['f'])
+    for (const member of [all, later, newOnly, ahead]) t.same(await receive(member, 1), ['f'])
   })
 
   t.test('contract: starts a group at a time', async (t) => {
@@ -241,8 +241,8 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
 
   t.test('contract: delivers every event to one member of each group', async (t) => {
     const { adapter } = await open(t)
-    const one = await join(t, adapter, { name: 'shared', ackWaitMs: LONG_MS })
-    const two = await join(t, adapter, { name: 'shared', ackWaitMs: LONG_MS })
+    const first = await join(t, adapter, { name: 'shared', ackWaitMs: LONG_MS })
+    const second = await join(t, adapter, { name: 'shared', ackWaitMs: LONG_MS })
     const single = await join(t, adapter, { name: 'alone', ackWaitMs: LONG_MS })
     const otherTopic = await join(t, adapter, { name: 'shared', ackWaitMs: LONG_MS }, OTHER)
     const texts = Array.from({ length: 100 }, (_, i) => String(i))
@@ -250,7 +250,7 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
     await append(adapter, OTHER, ['x'])
     const received: string[][] = [[], []]
     await Promise.all(
-      [one, two].map(async (member, index) => {
+      [first, second].map(async (member, index) => {
         while (received[0]!.length + received[1]!.length < texts.length) {
           const pulled = await Promise.race([
             member.pull(7, UNLIMITED),
@@ -302,19 +302,19 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
       const { adapter } = await open(t)
       await append(adapter, ORDERS, ['a', 'b'])
       const group = { name: 'group', ackWaitMs: SHORT_MS, start: FROM_START }
-      const one = await join(t, adapter, group)
-      const two = await join(t, adapter, group)
-      const [a, b] = await receiveAll(one, 2)
+      const first = await join(t, adapter, group)
+      const second = await join(t, adapter, group)
+      const [a, b] = await receiveAll(first, 2)
       await b!.ack()
-      const [repeated] = await receiveAll(two, 1)
+      const [repeated] = await receiveAll(second, 1)
       t.equal(toPair(repeated!), 'a 2')
       await a!.nack(0)
       await a!.ack()
       await append(adapter, ORDERS, ['c'])
       // Without the late acknowledgement it would be the next event, because its ack timeout expires first.
-      const c = await receiveAll(two, 1)
+      const c = await receiveAll(second, 1)
       t.equal(toPair(c[0]!), 'c 1')
-      const after = await receiveAll(one, 1)
+      const after = await receiveAll(first, 1)
       t.equal(toPair(after[0]!), 'c 2')
       await after[0]!.ack()
     },
@@ -449,14 +449,14 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
       const late = await join(t, adapter, { ...group, name: 'late', ackWaitMs: SHORT_MS })
       const texts = Array.from({ length: 40 }, (_, i) => String(i).padEnd(1000, '.'))
       await append(adapter, ORDERS, texts)
-      const [pending, own] = [await receiveAll(member, 40), await receiveAll(single, 40)]
+      const [pending, ungrouped] = [await receiveAll(member, 40), await receiveAll(single, 40)]
       await receiveAll(late, 40)
-      for (const deliveries of [pending, own]) await deliveries[39]!.nack(0)
+      for (const deliveries of [pending, ungrouped]) await deliveries[39]!.nack(0)
       const [{ bytes }] = (await adapter.listTopics()) as [TopicState]
       await retain(adapter, ORDERS, { maxAgeMs: 0, maxBytes: bytes / 2 })
       const [{ first }] = (await adapter.listTopics()) as [TopicState]
       t.ok(first > 1)
-      for (const deliveries of [pending, own]) await deliveries[38]!.nack(0)
+      for (const deliveries of [pending, ungrouped]) await deliveries[38]!.nack(0)
       for (const consumer of [member, single])
         t.same(
           await takeSequences(consumer, 2),
@@ -666,16 +666,16 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
     const other = await openAnother()
     t.teardown(() => other.close?.())
     const group = { name: 'group', ackWaitMs: LONG_MS }
-    const one = await join(t, adapter, group)
+    const first = await join(t, adapter, group)
     const newOnly = await join(t, other, {})
     t.same(await append(adapter, ORDERS, ['a']), [1])
     t.same(await append(other, ORDERS, ['b']), [2])
     t.same(await receive(newOnly, 2), ['a', 'b'])
-    const [a, b] = await receiveAll(one, 2)
+    const [a, b] = await receiveAll(first, 2)
     await a!.ack()
-    const two = await join(t, other, group)
+    const second = await join(t, other, group)
     await b!.nack(0)
-    const [repeated] = await receiveAll(two, 1)
+    const [repeated] = await receiveAll(second, 1)
     t.equal(toPair(repeated!), 'b 2')
     await repeated!.ack()
     const texts = Array.from({ length: 200 }, (_, i) => String(i))
@@ -685,7 +685,7 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
     ])
     const received: string[][] = [[], []]
     await Promise.all(
-      [one, two].map(async (member, index) => {
+      [first, second].map(async (member, index) => {
         while (received[0]!.length + received[1]!.length < 200) {
           const pulled = await Promise.race([member.pull(7, UNLIMITED), isFull(received, 200)])
           for (const { event } of pulled) received[index]!.push(getText(event))
@@ -767,14 +767,14 @@ async function pullSome(
   maxBytes = UNLIMITED,
 ): Promise<readonly EventDelivery[]> {
   // An adapter need not keep the process alive.
-  const alive = setInterval(() => {}, 1000)
+  const keepAlive = setInterval(() => {}, 1000)
   try {
     for (;;) {
       const deliveries = await member.pull(limit, maxBytes)
       if (deliveries.length > 0) return deliveries
     }
   } finally {
-    clearInterval(alive)
+    clearInterval(keepAlive)
   }
 }
 

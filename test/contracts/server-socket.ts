@@ -839,9 +839,9 @@ export function testServerSocket(subject: ServerSocketSubject): void {
 
   t.test(`${name}: does not accept a client that left before the handshake response`, async (t) => {
     const returned: unknown[] = []
-    let resolveLeft: () => void = () => {}
+    let resolveDisconnect: () => void = () => {}
     const vanished = new Promise<void>((resolve) => {
-      resolveLeft = resolve
+      resolveDisconnect = resolve
     })
     const server = await openServer(t, create, {
       handle: async (recorder) => {
@@ -854,7 +854,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     await waitUntil(() => server.recorders.length === 1)
     client.destroy()
     await server.gateway.idle()
-    resolveLeft()
+    resolveDisconnect()
     await waitUntil(() => returned.length === 1)
     t.strictSame(returned, [undefined])
     t.strictSame(server.recorders[0]!.ends, [])

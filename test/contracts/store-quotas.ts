@@ -18,7 +18,7 @@ const QUOTAS: StoreQuotas = {
 export function testStoreQuotas(
   t: Test,
   create: (t: Test) => Maybe<OpenWithQuotas>,
-  keeps: boolean,
+  isPersistent: boolean,
 ): void {
   const write = (
     key: string,
@@ -85,7 +85,7 @@ export function testStoreQuotas(
     t.equal(await commit(write('e', 95_000)), 'done')
   })
 
-  if (keeps)
+  if (isPersistent)
     t.test('quotas: counts stored records after reopening', async (t) => {
       const open = await create(t)
       const first = await open(QUOTAS)
@@ -105,7 +105,7 @@ export function testStoreQuotas(
 export function testStoreReserve(
   t: Test,
   create: () => (maxBytes: number) => StoreAdapter,
-  keeps = false,
+  isPersistent = false,
 ): void {
   const LIMIT = 160_000
   const full = { id: 'store', code: 507, message: 'the store is full: nothing was written' }
@@ -140,7 +140,7 @@ export function testStoreReserve(
       ...[true, false, false],
       ...[true, true, false],
     ])
-    if (keeps) {
+    if (isPersistent) {
       const other = open(LIMIT)
       t.teardown(() => other.close?.())
       t.same(await commit(other, ...ordinary), [false, false], 'another server')

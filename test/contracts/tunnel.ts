@@ -624,8 +624,8 @@ export function testTunnel(subject: TunnelSubject): void {
       const node = { id: 'silent', address: `127.0.0.1:${quiet}`, metadata }
       const backend = await openBackendServer(t)
       const options = { connectTimeoutMs: 100 }
-      const both = await openWebGateway(t, create, [node, backend.port], options)
-      for (let i = 0; i < 2; i++) await connectWebSocket(t, both.port)
+      const twoNodes = await openWebGateway(t, create, [node, backend.port], options)
+      for (let i = 0; i < 2; i++) await connectWebSocket(t, twoNodes.port)
       t.ok(sockets.length > 0, 'one node was skipped')
       const single = await openWebGateway(t, create, [node], options)
       const { status, body } = await rejectedWebSocket(single.port)
@@ -651,7 +651,7 @@ export function testTunnel(subject: TunnelSubject): void {
   })
 
   t.test(`${name}: rejects a backend with a wrong accept key`, async (t) => {
-    const dishonest = createServer((socket) => {
+    const invalidServer = createServer((socket) => {
       socket.on('error', () => {})
       socket.once('data', () =>
         socket.write(
@@ -659,7 +659,7 @@ export function testTunnel(subject: TunnelSubject): void {
         ),
       )
     })
-    const { port, gateway } = await openWebGateway(t, create, [await listen(t, dishonest)])
+    const { port, gateway } = await openWebGateway(t, create, [await listen(t, invalidServer)])
     t.equal((await rejectedWebSocket(port)).status, 502)
     await gateway.idle()
   })

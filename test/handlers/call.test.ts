@@ -144,7 +144,7 @@ t.test('rejects invalid calls with 400, 404, 405, 413 or 415', async (t) => {
     ['', 400, 'go.mx.rpc', /JSON/],
     ['['.repeat(100_000), 400, 'go.mx.rpc', /nest/],
     [`{"service":"${NAME}","__proto__":{}}`, 400, 'go.mx.rpc', /__proto__/],
-    [{ ...HELLO, service: 'go.mx.api.nobody' }, 404, 'go.mx.api.nobody', /^service not found/],
+    [{ ...HELLO, service: 'go.mx.api.missing' }, 404, 'go.mx.api.missing', /^service not found/],
     [{ ...HELLO, method: 'Greeter.None' }, 404, NAME, /^endpoint not found/],
     [{ ...HELLO, method: 'Greeter.None', request: undefined }, 404, NAME, /^endpoint not found/],
     [

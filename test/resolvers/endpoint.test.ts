@@ -78,13 +78,13 @@ t.test('resolves service, endpoint, handler and variables of a matching route', 
 })
 
 t.test('resolves built-in services before declared paths', async (t) => {
-  const hostile = makeServiceWithEndpoints('shop', {
+  const malformed = makeServiceWithEndpoints('shop', {
     'Shop.All': { path: '/**' },
     'Shop.Login': { path: '/auth/token', method: 'POST', handler: 'http' },
     'Shop.Any': { path: '/{a}/token' },
     'Shop.List': { path: '/registry', method: 'GET' },
   })
-  const { resolver } = open(t, [hostile])
+  const { resolver } = open(t, [malformed])
   for (const [path, service] of [
     ['/auth/token', 'auth'],
     ['/auth/rules/create', 'auth'],

@@ -63,7 +63,9 @@ t.test('any JSON request returns a response or 400, never 500', async (t) => {
   let served = 0
   fc.assert(
     fc.property(fc.oneof(request, fc.jsonValue()), (body) => {
-      const { answer, error } = startCall(dispatcher, 'A.Json', { body: JSON.stringify(body) })
+      const { replyJson: answer, error } = startCall(dispatcher, 'A.Json', {
+        body: JSON.stringify(body),
+      })
       if (error === undefined) served++
       return error === undefined ? answer !== undefined : error.code === 400
     }),

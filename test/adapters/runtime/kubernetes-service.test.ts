@@ -115,10 +115,10 @@ t.test('keeps the old revision serving when an update fails and reports the reas
 
 t.test("reports the cluster's reason for a missing image", async (t) => {
   const server = await openServer(t, await openCluster(t))
-  await run(server, 'Create', { image: 'nobody/knows:1' })
+  await run(server, 'Create', { image: 'missing/image:1' })
   t.match((await server.settled('shop')).metadata, {
     status: 'error',
-    error: /ErrImagePull: failed to pull image "nobody\/knows:1": not found/,
+    error: /ErrImagePull: failed to pull image "missing\/image:1": not found/,
   })
 })
 

@@ -20,7 +20,7 @@ t.test('an unsupported Node.js version is reported with the minimum version', (t
 
 t.test('a missing folder is ok if it can be created, otherwise bad', async (t) => {
   t.match(checkFolder(folder), [{ state: 'ok', found: /^does not exist/ }])
-  t.match(checkFolder('/proc/nobody/.mx'), [
+  t.match(checkFolder('/proc/missing/.mx'), [
     { state: 'bad', found: /^cannot be created/, advice: /HOME/ },
   ])
 })

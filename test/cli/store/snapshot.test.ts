@@ -69,7 +69,7 @@ t.test('a failed snapshot is reported, and an existing file is unchanged', async
   const folder = join(home, 'nowhere', 'backup')
   await t.rejects(store('snapshot', folder), { message: /nowhere\/backup cannot be written: / })
   await t.rejects(store('snapshot', home), { message: /not a file; use - for standard output/ })
-  await t.rejects(store('snapshot', 'backup', '-d', 'nobody'), {
+  await t.rejects(store('snapshot', 'backup', '-d', 'missing'), {
     message: /database with records/,
   })
   t.match(readFileSync(join(home, 'backup'), 'utf8'), /"records":3/)

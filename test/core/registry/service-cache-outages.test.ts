@@ -57,10 +57,10 @@ t.test(
       nowMs: () => now,
       unusedMs: 1e12,
     })
-    const one = makeService('greeter', ['127.0.0.1:9001'])
-    const two = makeService('greeter', ['127.0.0.1:9001', '127.0.0.1:9002'])
+    const oneNode = makeService('greeter', ['127.0.0.1:9001'])
+    const twoNodes = makeService('greeter', ['127.0.0.1:9001', '127.0.0.1:9002'])
     const result = directory.find('greeter')
-    respond([two])
+    respond([twoNodes])
     const upstream = await result
     outage(new Error('connection refused'))
     now = 60_000
@@ -70,7 +70,7 @@ t.test(
     t.same(ports(upstream), [9001, 9002])
     t.equal(directory.find('greeter'), upstream)
     now += 30_000
-    notify({ type: 'create', service: one })
+    notify({ type: 'create', service: oneNode })
     notify({ type: 'create', service: makeService('greeter', ['127.0.0.1:9003'], 'next') })
     t.same(ports(upstream), [9001, 9002, 9003], 'a new node is used immediately')
     now += 64_999
@@ -117,16 +117,16 @@ t.test('a retained node that the registry lists again is no longer retained', as
   const { registry, respond, notify, outage } = createRemote(true)
   const { directory } = openDirectory(t, registry, { nowMs: () => 0 })
   const bothNodes = makeService('greeter', ['127.0.0.1:9001', '127.0.0.1:9002'])
-  const one = makeService('greeter', ['127.0.0.1:9001'])
+  const oneNode = makeService('greeter', ['127.0.0.1:9001'])
   const result = directory.find('greeter')
   respond([bothNodes])
   const upstream = await result
   outage(new Error('connection refused'))
-  notify({ type: 'update', service: one })
+  notify({ type: 'update', service: oneNode })
   outage(undefined)
   t.same(ports(upstream), [9001, 9002])
   notify({ type: 'update', service: bothNodes })
-  notify({ type: 'update', service: one })
+  notify({ type: 'update', service: oneNode })
   t.same(ports(upstream), [9001])
 })
 
@@ -226,14 +226,14 @@ t.test(
             .filter((service) => service.name === name)
             .flatMap(({ nodes }) => nodes.map(({ id }) => id))
         // The service is in use from its creation, as under constant traffic.
-        const lookUp = async (name: string): Promise<Upstream | undefined> => {
+        const find = async (name: string): Promise<Upstream | undefined> => {
           const result = directory.find(name)
           if (result instanceof Promise)
             respond([...state.values()].filter((service) => service.name === name))
           return result
         }
         try {
-          for (const name of NAMES) await lookUp(name)
+          for (const name of NAMES) await find(name)
           for (const step of steps) {
             if (step.kind === 'turn') {
               now += step.ms
@@ -252,7 +252,7 @@ t.test(
               }
               outage(step.away ? new Error('unavailable') : undefined, step.of)
             } else if (step.kind === 'refuse') {
-              const upstream = await lookUp(step.name)
+              const upstream = await find(step.name)
               const node = upstream?.nodes[step.at]
               if (node === undefined) continue
               upstream!.failed(node, 'connect')
@@ -268,15 +268,15 @@ t.test(
               const type = nodes.length === 0 ? 'delete' : state.has(key) ? 'update' : 'create'
               if (type === 'delete') state.delete(key)
               else state.set(key, service)
-              const named = listNodeIds(step.name)
+              const nodeIds = listNodeIds(step.name)
               const pending = retainedUntilMs[step.name]
-              for (const id of named) pending.delete(id)
+              for (const id of nodeIds) pending.delete(id)
               if (unavailable.has(step.name))
-                for (const id of before) if (!named.includes(id)) pending.set(id, now + 95_000)
+                for (const id of before) if (!nodeIds.includes(id)) pending.set(id, now + 95_000)
               notify({ type, service })
             }
             for (const name of NAMES) {
-              const ids = (await lookUp(name))?.nodes.map(({ id }) => id) ?? []
+              const ids = (await find(name))?.nodes.map(({ id }) => id) ?? []
               const expected = [...listNodeIds(name), ...retainedUntilMs[name].keys()]
               if (`${ids.sort()}` !== `${expected.sort()}`) return false
               // A dropped service is looked up again with a new watch.
@@ -287,7 +287,7 @@ t.test(
           now += 95_000
           directory.sweep()
           for (const name of NAMES) {
-            const ids = (await lookUp(name))?.nodes.map(({ id }) => id) ?? []
+            const ids = (await find(name))?.nodes.map(({ id }) => id) ?? []
             if (`${ids.sort()}` !== `${listNodeIds(name).sort()}`) return false
           }
           return directory.outage === undefined

@@ -3,7 +3,7 @@ import { createMemoryRegistry } from '../../../adapters/registry/memory.ts'
 import { createStaticRegistry } from '../../../adapters/registry/static.ts'
 import { Upstream } from '../../../core/upstream/upstream.ts'
 import { TestExchange } from '../../../sdk/testing.ts'
-import { createRemote, openDirectory, ports, settle } from '../../fixtures/directories.ts'
+import { createRemote, openDirectory, ports, flushPromises } from '../../fixtures/directories.ts'
 import { keepAlive } from '../../fixtures/keep-alive.ts'
 import { connectAll, createPools, makeService } from '../../fixtures/services.ts'
 
@@ -17,7 +17,7 @@ t.test('find returns synchronously if the registry does', async (t) => {
   const upstream = directory.find('greeter')
   t.type(upstream, Upstream)
   t.equal(directory.find('greeter'), upstream)
-  t.equal(directory.find('nobody'), undefined)
+  t.equal(directory.find('missing'), undefined)
   t.equal(directory.find('__proto__'), undefined)
 })
 
@@ -159,13 +159,13 @@ t.test('without a watch, services in use are fetched again on every sweep', asyn
   directory.sweep()
   t.same(requests, ['greeter', 'greeter'], 'one request at a time')
   respond([makeService('greeter', ['127.0.0.1:9001', '127.0.0.1:9002'])])
-  await settle()
+  await flushPromises()
   t.same(ports(upstream), [9001, 9002])
   connectAll(upstream)
 
   directory.sweep()
   fail(new Error('connection refused'))
-  await settle()
+  await flushPromises()
   t.equal(directory.find('greeter'), upstream)
   t.same(ports(upstream), [9001, 9002], 'the last result stays in use')
   t.match(directory.outage, { reason: { message: 'connection refused' }, durationMs: 0 })
@@ -173,7 +173,7 @@ t.test('without a watch, services in use are fetched again on every sweep', asyn
   const { generation } = directory
   directory.sweep()
   respond([])
-  await settle()
+  await flushPromises()
   t.equal(directory.outage, undefined)
   t.same(ports(upstream), [9001, 9002], 'missing nodes are retained immediately after an outage')
   now = 95_000
@@ -240,7 +240,7 @@ t.test('unused services are dropped if the registry has no watch', async (t) => 
   await result
   directory.sweep()
   respond([makeService('greeter', ['127.0.0.1:9001'])])
-  await settle()
+  await flushPromises()
   now = 1000
   directory.sweep()
   t.equal(directory.size, 0)
@@ -350,7 +350,7 @@ t.test(
     const registry = createMemoryRegistry()
     const { directory } = openDirectory(t, registry)
     const { generation } = directory
-    for (let i = 0; i <= 10_000; i++) directory.find(`nobody${i}`)
+    for (let i = 0; i <= 10_000; i++) directory.find(`missing${i}`)
     t.equal(directory.generation, generation + 1, 'routes cached from failed lookups are invalid')
     await registry.register?.(makeService('nobody10000', ['127.0.0.1:9001']))
     t.equal(directory.generation, generation + 2)

@@ -54,16 +54,18 @@ t.test(
   'rejects a malformed service name with 400, an unknown service with 404 and a service without nodes with 503',
   async (t) => {
     const { sendAndWait, upstream } = await open(t, [])
-    const named = (service: string) => sendAndWait({ service })
-    t.strictSame(await named(''), ['fail 400 go.mx.proxy: service name is blank'])
-    t.strictSame(await named(' \t'), ['fail 400 go.mx.proxy: service name is blank'])
+    const callService = (service: string) => sendAndWait({ service })
+    t.strictSame(await callService(''), ['fail 400 go.mx.proxy: service name is blank'])
+    t.strictSame(await callService(' \t'), ['fail 400 go.mx.proxy: service name is blank'])
     for (const service of ['a b', '../a', 'a..b', 'x'.repeat(300), '__proto__'])
-      t.match(await named(service), [
+      t.match(await callService(service), [
         /^fail 400 go\.mx\.proxy: service name must be letters, digits/,
       ])
-    for (const service of ['nobody', 'constructor'])
-      t.strictSame(await named(service), [`fail 404 ${service}: service not found: ${service}`])
-    t.strictSame(await named('helloworld'), [
+    for (const service of ['missing', 'constructor'])
+      t.strictSame(await callService(service), [
+        `fail 404 ${service}: service not found: ${service}`,
+      ])
+    t.strictSame(await callService('helloworld'), [
       'fail 503 helloworld: no node of helloworld is available',
     ])
     t.same(upstream.nodes, [])
@@ -72,10 +74,10 @@ t.test(
 
 t.test('bodies that arrive during an asynchronous lookup are delivered afterwards', async (t) => {
   const { dispatch, calls, bodies, events } = createTracker()
-  let answer: (result: Upstream | undefined) => void = () => {}
+  let resolveLookup: (result: Upstream | undefined) => void = () => {}
   const find: FindUpstream = () =>
     new Promise((resolve) => {
-      answer = resolve
+      resolveLookup = resolve
     })
   const service = await openPort(t, dispatch)
   const { upstreams } = await openProxy(t, { helloworld: [toNode(service.port)] })
@@ -86,7 +88,7 @@ t.test('bodies that arrive during an asynchronous lookup are delivered afterward
   call.send('three')
   call.end()
   t.equal(call.consumedBytes, 0, 'nothing is consumed yet')
-  answer(upstreams.get('helloworld'))
+  resolveLookup(upstreams.get('helloworld'))
   await waitUntil(() => events[0]?.length === 3)
   t.strictSame([bodies, events], [['one'], [['data two', 'data three', 'end']]])
   t.equal(call.consumedBytes, 8)
@@ -98,11 +100,11 @@ t.test('bodies that arrive during an asynchronous lookup are delivered afterward
 t.test('a call cancelled during the lookup is not forwarded', async (t) => {
   const { dispatch, calls } = createTracker()
   const { upstream } = await open(t, [dispatch])
-  let answer: (result: Upstream) => void = () => {}
+  let resolveLookup: (result: Upstream) => void = () => {}
   const call = new TestCall('A.B', { service: 'helloworld' })
-  forwardCall(call, () => new Promise((resolve) => (answer = resolve)))
+  forwardCall(call, () => new Promise((resolve) => (resolveLookup = resolve)))
   call.cancel()
-  answer(upstream)
+  resolveLookup(upstream)
   await new Promise(setImmediate)
   t.same(upstream.nodes[0]!.active, 0)
   t.same(calls, [])
@@ -157,7 +159,7 @@ t.test('calls are balanced over the nodes, and retried if they were not processe
   for (let i = 0; i < 6; i++) t.strictSame(await sendAndWait(), [`reply "" ${JOHN}`])
   t.strictSame(received, [0, 1, 2, 0, 1, 2])
   const [killed] = upstream.nodes
-  const port = await closedPort(t)
+  const port = await openClosedPort(t)
   upstream.update([
     makeService('helloworld', [toNode(port), ...services.slice(1).map((s) => toNode(s.port))]),
   ])
@@ -168,8 +170,8 @@ t.test('calls are balanced over the nodes, and retried if they were not processe
 })
 
 t.test('a service whose nodes all refuse connections returns 502', async (t) => {
-  const port = await closedPort(t)
-  const proxy = await openProxy(t, { helloworld: [toNode(port), toNode(await closedPort(t))] })
+  const port = await openClosedPort(t)
+  const proxy = await openProxy(t, { helloworld: [toNode(port), toNode(await openClosedPort(t))] })
   const call = new RecordedCall()
   openCaller(t, proxy.port, 'mx').call(call)
   await waitUntil(() => call.events.length > 0)
@@ -287,10 +289,10 @@ t.test(
         else call.start('nonsense')
       },
     ])
-    const plain = openCaller(t, proxy.port, 'http')
+    const httpCaller = openCaller(t, proxy.port, 'http')
     const sendRequest = async (endpoint: string): Promise<string[]> => {
       const call = new RecordedCall({ endpoint, stream: true })
-      plain.call(call)
+      httpCaller.call(call)
       await waitUntil(() => call.carrier === undefined)
       return call.events
     }
@@ -494,7 +496,7 @@ t.test('ended calls leave no memory, deadlines or active counts', async (t) => {
   t.equal(relayMemory.usedBytes, 0)
 })
 
-async function closedPort(t: Test): Promise<number> {
+async function openClosedPort(t: Test): Promise<number> {
   const port = await openPort(t, () => {})
   await port.close()
   return port.port

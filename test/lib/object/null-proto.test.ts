@@ -11,12 +11,12 @@ t.test('a null-prototype object inherits no names', async (t) => {
 })
 
 t.test('null-prototype objects share no members, and their prototype is frozen', async (t) => {
-  const one = createNullProto<Record<string, unknown>>()
-  one['toString'] = 1
-  const { ['__proto__']: inherited } = one
+  const first = createNullProto<Record<string, unknown>>()
+  first['toString'] = 1
+  const { ['__proto__']: inherited } = first
   t.equal(inherited, undefined)
   t.equal(createNullProto<Record<string, unknown>>()['toString'], undefined)
-  t.throws(() => Object.assign(Object.getPrototypeOf(one), { a: 1 }), TypeError)
+  t.throws(() => Object.assign(Object.getPrototypeOf(first), { a: 1 }), TypeError)
 })
 
 t.test('a null-prototype object serializes and clones like any object', async (t) => {

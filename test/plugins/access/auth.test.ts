@@ -31,8 +31,8 @@ interface Opened extends TestAuthorizer {
 }
 
 async function open(t: Test, rules: readonly Rule[], options: object = {}): Promise<Opened> {
-  const gate = await openAuthorizer(t, ...rules)
-  const env = { ...createTestEnv(), nowMs: Date.now, authorizer: gate.authorizer }
+  const authorizer = await openAuthorizer(t, ...rules)
+  const env = { ...createTestEnv(), nowMs: Date.now, authorizer: authorizer.authorizer }
   const auth = buildPlugin(plugin, options, env)
   t.teardown(() => auth.close?.())
   const run: Opened['run'] = (request = {}, { domain = 'mx', topic = false, ...rest } = {}) => {
@@ -48,7 +48,7 @@ async function open(t: Test, rules: readonly Rule[], options: object = {}): Prom
     }
     return runPlugin([first, auth], request, { ...rest, route })
   }
-  return { ...gate, auth, run }
+  return { ...authorizer, auth, run }
 }
 
 const bearer = (token: string): TestRequest => ({ headers: { authorization: `Bearer ${token}` } })
@@ -208,10 +208,10 @@ t.test('treats an account of another namespace as anonymous', async (t) => {
     ['acme', true],
   ] as const) {
     const namespaceHeader = namespace === '' ? {} : { 'mx-namespace': namespace }
-    const shown = await run({ headers: { ...bearer(token).headers, ...namespaceHeader } })
+    const authenticated = await run({ headers: { ...bearer(token).headers, ...namespaceHeader } })
     const request = { headers: { 'x-api-key': 'a key', ...namespaceHeader } }
-    const keyed = await runPlugin([auth, known], request)
-    for (const { status, x } of [shown, keyed]) {
+    const withKey = await runPlugin([auth, known], request)
+    for (const { status, x } of [authenticated, withKey]) {
       t.equal(status, 200, 'the account is known to rules and plugins')
       t.equal(x.account?.id, 'joe')
       t.equal(
@@ -353,7 +353,7 @@ t.test(
     const rule = createRule({ id: 'own', scope: '*', resource: 'service:app:/app/*' })
     // The authorizer does not keep the process alive.
     keepAlive(t)
-    const { auth, authorizer: gate, source, issue } = await open(t, [rule])
+    const { auth, authorizer, source, issue } = await open(t, [rule])
     const createPool = () => {
       throw new Error('not called')
     }
@@ -371,7 +371,7 @@ t.test(
         route: toRoute('app', ''),
         async handle(x) {
           x.start(200, new HeaderList(), -1)
-          const changed = new Promise<void>((resolve) => void gate.onChange(resolve))
+          const changed = new Promise<void>((resolve) => void authorizer.onChange(resolve))
           source.setRules('mx', rule, LOGIN)
           await changed
           await new Promise((resolve) => setImmediate(resolve))

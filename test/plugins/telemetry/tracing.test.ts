@@ -137,11 +137,11 @@ t.test(
   "marks the span of a response with status 500 as failed, and marks only the client's span for 404",
   async (t) => {
     await get('/greeter/broken')
-    await get('/nobody/there')
+    await get('/missing/path')
     const broken = await collector.find((span) => span.attributes['url.path'] === '/greeter/broken')
     t.ok(broken.failed)
     t.equal(broken.attributes['error.type'], '500')
-    const missing = await collector.find((span) => span.attributes['url.path'] === '/nobody/there')
+    const missing = await collector.find((span) => span.attributes['url.path'] === '/missing/path')
     t.notOk(missing.failed)
     t.equal(missing.attributes['http.response.status_code'], 404)
     t.equal(missing.name, 'GET', 'span names contain no client input')

@@ -53,7 +53,7 @@ const books = makeServiceWithEndpoints('ns.books', {
 /** A registry that responds on demand. */
 function createSlow(watched = true): {
   registry: Registry
-  answer: (services: readonly Service[]) => Promise<void>
+  respond: (services: readonly Service[]) => Promise<void>
   fail: () => Promise<void>
   emit: (event: RegistryEvent) => void
   outage: (reason: Error | undefined) => void
@@ -87,7 +87,7 @@ function createSlow(watched = true): {
         },
       }),
     },
-    answer: (services) => respondNext(({ resolve }) => resolve(services)),
+    respond: (services) => respondNext(({ resolve }) => resolve(services)),
     fail: () => respondNext(({ reject }) => reject(new Error('out of order'))),
     emit: (event) => listener(event),
     outage: (reason) => onOutage?.(reason),
@@ -153,19 +153,19 @@ t.test('lists routes of all versions of a service', async (t) => {
 })
 
 t.test('applies watch events received before the first list', async (t) => {
-  const { registry, answer, emit } = createSlow()
+  const { registry, respond, emit } = createSlow()
   const { catalog, changes } = open(t, registry)
   emit({ type: 'create', service: books })
   emit({ type: 'delete', service: users })
   t.same(list(catalog), [], 'not before the list')
-  await answer([users])
+  await respond([users])
   await catalog.ready
   t.same(list(catalog), ['ns.books Books.Get /books'])
   t.ok(changes() > 0)
 })
 
 t.test('warns once about a failing registry and retries until it responds', async (t) => {
-  const { registry, answer, fail, emit, requests } = createSlow()
+  const { registry, respond, fail, emit, requests } = createSlow()
   const { catalog, warnings } = open(t, registry)
   await fail()
   await catalog.ready
@@ -174,7 +174,7 @@ t.test('warns once about a failing registry and retries until it responds', asyn
   t.same(warnings, ['cannot list services, keeping the declared routes: out of order'])
   emit({ type: 'create', service: books })
   catalog.sweep()
-  await answer([users])
+  await respond([users])
   t.same(list(catalog), ['ns.users Users.Get /users/*'])
   catalog.sweep()
   t.equal(requests(), 3, 'from then on, the registry is watched')
@@ -199,25 +199,25 @@ t.test('treats an exception and a timeout of the registry as failures', async (t
 })
 
 t.test('lists services periodically without a watch', async (t) => {
-  const { registry, answer, fail, requests } = createSlow(false)
+  const { registry, respond, fail, requests } = createSlow(false)
   let now = 0
   const { catalog, changes, warnings } = open(t, registry, { listMs: 1, nowMs: () => now })
-  await answer([users])
-  await answer([users, makeServiceWithEndpoints('ns.plain', {})])
+  await respond([users])
+  await respond([users, makeServiceWithEndpoints('ns.plain', {})])
   const before = changes()
-  await answer([
+  await respond([
     { ...users, nodes: [makeNode('127.0.0.1:1')] },
     makeServiceWithEndpoints('ns.plain', {}),
   ])
   t.equal(changes(), before, 'an unchanged list is not a change')
-  await answer([books])
+  await respond([books])
   t.same(list(catalog), ['ns.books Books.Get /books'])
   await fail()
   t.same(list(catalog), ['ns.books Books.Get /books'], 'known routes are retained')
-  await answer([])
+  await respond([])
   t.same(list(catalog), ['ns.books Books.Get /books'], 'retained after an incomplete recovery')
   now = 95_000
-  await answer([])
+  await respond([])
   await fail()
   t.equal(warnings.length, 2, 'one warning per outage')
   const { length } = list(catalog)
@@ -230,9 +230,9 @@ t.test('lists services periodically without a watch', async (t) => {
 
 t.test('retains routes during a registry outage and after an incomplete recovery', async (t) => {
   let now = 0
-  const { registry, answer, emit, outage } = createSlow()
+  const { registry, respond, emit, outage } = createSlow()
   const { catalog, changes, warnings } = open(t, registry, { nowMs: () => now })
-  await answer([users, books])
+  await respond([users, books])
   const both = list(catalog)
   emit({ type: 'delete', service: books })
   t.equal(list(catalog).length, 1, 'without an outage, removed services are removed')
@@ -297,10 +297,10 @@ t.test('warns about an unknown handler of a service without endpoints', (t) => {
 })
 
 t.test('ignores events after close', async (t) => {
-  const { registry, answer, emit } = createSlow()
+  const { registry, respond, emit } = createSlow()
   const { catalog, changes } = open(t, registry)
   catalog.close()
   emit({ type: 'create', service: books })
-  await answer([users])
+  await respond([users])
   t.equal(changes(), 0)
 })

@@ -74,7 +74,7 @@ t.test('the account of a call comes from its token, never from an mx-account hea
   const forged = `mx-account: ${formatAccount(ADMIN)}\r\n`
   const sendRequest = async (metadata: string) => {
     const call = await serve(dispatcher, 'A.Who', { metadata })
-    return (call.answer as { id: string } | undefined)?.id ?? call.error?.code
+    return (call.replyJson as { id: string } | undefined)?.id ?? call.error?.code
   }
   t.equal(await sendRequest(''), 'nobody')
   t.equal(await sendRequest(await show()), 'jane')
@@ -99,7 +99,7 @@ t.test(
       const call = new TestCall('A.Who', { service, metadata: forged })
       dispatcher.dispatch(call, '127.0.0.1')
       await call.done
-      t.same(call.answer, { id: 'nobody', address })
+      t.same(call.replyJson, { id: 'nobody', address })
     }
   },
 )
@@ -121,7 +121,7 @@ t.test('an invalid, expired or revoked token returns 401 without the reason', as
     t.same(error?.headers, ['www-authenticate', 'Bearer error="invalid_token"'])
   }
   const metadata = await show(JANE, '', { id: 'one' })
-  t.ok((await serve(dispatcher, 'A.Who', { metadata })).answer)
+  t.ok((await serve(dispatcher, 'A.Who', { metadata })).replyJson)
   source.revoke('one')
   await waitUntil(async () => (await serve(dispatcher, 'A.Who', { metadata })).error?.code === 401)
 })
@@ -154,8 +154,8 @@ t.test('with cached rules and keys, a call is served synchronously', async (t) =
   const { dispatcher, show } = open(t)
   const metadata = await show()
   await serve(dispatcher, 'A.Who', { metadata })
-  t.match(startCall(dispatcher, 'A.Who', { metadata }).answer, { id: 'jane' })
-  t.match(startCall(dispatcher, 'A.Who').answer, { id: 'nobody' })
+  t.match(startCall(dispatcher, 'A.Who', { metadata }).replyJson, { id: 'jane' })
+  t.match(startCall(dispatcher, 'A.Who').replyJson, { id: 'nobody' })
 })
 
 t.test('request bodies that arrive before authorization are buffered', async (t) => {
@@ -165,7 +165,7 @@ t.test('request bodies that arrive before authorization are buffered', async (t)
   for (const id of ['a', 'b']) call.send({ id, address: '' })
   call.end()
   await call.done
-  t.same(call.answer, { id: 'jane', address: '' })
+  t.same(call.replyJson, { id: 'jane', address: '' })
   t.same(seen.got, ['a', 'b'])
 })
 
@@ -232,7 +232,7 @@ t.test('a stream continues while the rules are unavailable', async (t) => {
 t.test('Debug.Health is public, other Debug endpoints require an administrator', async (t) => {
   const { dispatcher, source, show } = open(t)
   source.setRules('mx', createRule({ id: 'members', scope: '*' }))
-  t.same((await serve(dispatcher, 'Debug.Health')).answer, { status: 'ok' })
+  t.same((await serve(dispatcher, 'Debug.Health')).replyJson, { status: 'ok' })
   t.match((await serve(dispatcher, 'Debug.Stats')).error, { code: 401 })
   for (const method of ['Stats', 'Log', 'Trace']) {
     const metadata = await show()
@@ -242,7 +242,7 @@ t.test('Debug.Health is public, other Debug endpoints require an administrator',
       message: /^Permission denied: /,
     })
     const admin = await show(ADMIN)
-    t.ok((await serve(dispatcher, `Debug.${method}`, { metadata: admin })).answer, method)
+    t.ok((await serve(dispatcher, `Debug.${method}`, { metadata: admin })).replyJson, method)
   }
 })
 
@@ -251,7 +251,7 @@ t.test('trusted calls within the process retain their account', async (t) => {
   source.setRules('mx', STAFF_ONLY)
   const call = new TestCall('A.Who', { metadata: `mx-account: ${formatAccount(ADMIN)}\r\n` })
   dispatcher.dispatchTrusted(call)
-  t.match(call.answer, { id: 'admin' })
+  t.match(call.replyJson, { id: 'admin' })
 })
 
 function findAddress(fields: readonly string[]): string {

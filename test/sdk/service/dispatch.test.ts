@@ -31,7 +31,12 @@ const call = endpoint({
 
 t.test('a synchronous handler responds before the dispatch returns', async (t) => {
   const { dispatcher } = create({ call })
-  const { answer, isSettled, replyMetadata, error } = startCall(dispatcher, 'Helloworld.Call', {
+  const {
+    replyJson: answer,
+    isSettled,
+    replyMetadata,
+    error,
+  } = startCall(dispatcher, 'Helloworld.Call', {
     body: { name: 'John' },
   })
   t.strictSame(answer, { message: 'Hello John' })
@@ -58,7 +63,7 @@ t.test('an asynchronous handler responds later', async (t) => {
   })
   t.equal(dispatcher.active, 1)
   await incoming.done
-  t.strictSame(incoming.answer, { message: 'John acme' })
+  t.strictSame(incoming.replyJson, { message: 'John acme' })
   t.equal(dispatcher.active, 0)
 })
 
@@ -101,7 +106,7 @@ t.test('rejects a malformed metadata block with 400', async (t) => {
   }
   t.equal(served, 0)
   t.equal(dispatcher.active, 0)
-  const { answer } = await serve(dispatcher, 'Helloworld.Call', { metadata: account })
+  const { replyJson: answer } = await serve(dispatcher, 'Helloworld.Call', { metadata: account })
   t.strictSame(answer, { served: 1 })
 })
 
@@ -123,7 +128,7 @@ t.test('a service accepts calls for its own name, and for `<anything>.<name>`', 
     'b.greeter',
     'greeter.greeter',
   ])
-    t.equal((await serve(dispatcher, 'Helloworld.Call', { service, body })).answer, service)
+    t.equal((await serve(dispatcher, 'Helloworld.Call', { service, body })).replyJson, service)
   for (const service of ['greeterx', 'xgreeter', '.greeter', 'a..greeter', 'a\r\nb.greeter', '']) {
     const { error } = await serve(dispatcher, 'Helloworld.Call', { service, body })
     t.match(error?.toBody(), { Id: 'greeter', Code: 404, Detail: `service not found: ${service}` })
@@ -167,7 +172,7 @@ t.test('handlers can be added separately, and a duplicate endpoint is rejected',
   t.throws(() => dispatcher.handle('Third', { call, Call: call }), /Third\.Call is declared twice/)
   t.throws(() => dispatcher.handle('debug', {}), /the handler debug is reserved/)
   t.equal(dispatcher.describe().length, 3, 'a handler is added completely or not at all')
-  const { answer } = await serve(dispatcher, 'Other.Call', { body: { name: 'John' } })
+  const { replyJson: answer } = await serve(dispatcher, 'Other.Call', { body: { name: 'John' } })
   t.strictSame(answer, { message: 'Hello John' })
 })
 
@@ -236,7 +241,7 @@ t.test('rejects an unsupported content type with 415', async (t) => {
   const { dispatcher } = create({ call })
   const body = { name: 'John' }
   for (const type of ['application/json; charset=utf-8', 'application/grpc+json']) {
-    const { answer } = await serve(dispatcher, 'Helloworld.Call', {
+    const { replyJson: answer } = await serve(dispatcher, 'Helloworld.Call', {
       body,
       metadata: `a: b\r\ncontent-type: ${type}\r\n`,
     })
@@ -329,7 +334,7 @@ t.test('a response that does not match its schema results in 500 and is logged',
 
 t.test('an endpoint without a result responds with an empty object', async (t) => {
   const { dispatcher } = create({ call: endpoint({ handle: () => {} }) })
-  t.strictSame((await serve(dispatcher, 'Helloworld.Call')).answer, {})
+  t.strictSame((await serve(dispatcher, 'Helloworld.Call')).replyJson, {})
 })
 
 t.test('deadline and signal reach the handler', async (t) => {
@@ -505,13 +510,15 @@ t.test('a client stream has one response', async (t) => {
   incoming.send({ n: 4 })
   incoming.end()
   await incoming.done
-  t.strictSame(incoming.answer, { sum: 10 })
+  t.strictSame(incoming.replyJson, { sum: 10 })
   t.equal(incoming.consumedBytes, 4 * '{"n":1}'.length, 'consumed as the handler reads')
   const empty = startCall(dispatcher, 'Helloworld.Sum', { more: true })
   empty.end()
   await empty.done
-  t.strictSame(empty.answer, { sum: 0 }, 'an empty first body is not a request')
-  t.strictSame((await serve(dispatcher, 'Helloworld.Sum', { body: { n: 7 } })).answer, { sum: 7 })
+  t.strictSame(empty.replyJson, { sum: 0 }, 'an empty first body is not a request')
+  t.strictSame((await serve(dispatcher, 'Helloworld.Sum', { body: { n: 7 } })).replyJson, {
+    sum: 7,
+  })
 })
 
 t.test('rejects an invalid request within a stream with 400', async (t) => {
@@ -578,7 +585,7 @@ t.test('a unary endpoint called as a stream uses the first body as request', asy
   t.notOk(later.isSettled)
   later.send({ name: 'John' })
   later.send({ name: 'Jane' })
-  t.strictSame(later.answer, { message: 'Hello John' })
+  t.strictSame(later.replyJson, { message: 'Hello John' })
   const none = startCall(dispatcher, 'Helloworld.Call', parts)
   none.end()
   t.equal(none.error?.message, 'request.name is missing')
@@ -609,7 +616,7 @@ t.test('asynchronous Standard Schemas are supported', async (t) => {
     }),
   })
   const succeeded = await serve(dispatcher, 'Helloworld.Call', { body: { name: 'a' } })
-  t.strictSame(succeeded.answer, { name: 'a' })
+  t.strictSame(succeeded.replyJson, { name: 'a' })
   const invalid = await serve(dispatcher, 'Helloworld.Call', { body: {} })
   t.match(invalid.error?.toBody(), { Code: 400, Detail: 'request.name: must have a name' })
   const parts = { body: { name: 'a' }, stream: true }

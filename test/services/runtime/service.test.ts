@@ -1,7 +1,7 @@
 import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { toPlain } from '../../fixtures/deployer.ts'
+import { makePlainProgram } from '../../fixtures/deployer.ts'
 import { makeRuntimeState, openPlatformRuntime } from '../../fixtures/platform-runtime.ts'
 import { waitUntil } from '../../fixtures/raw-backend.ts'
 import { openRegistry } from '../../fixtures/sdk-services.ts'
@@ -28,7 +28,7 @@ t.test('registers the runtime service with its endpoints', async (t) => {
 t.test('stops workloads with the service and starts them again', async (t) => {
   const remaining = makeRuntimeState(t)
   const one = await openPlatformRuntime(t, {}, remaining)
-  await one.create('shop', toPlain('hello'), { env: ['A=1'], secrets: { B: '2' } })
+  await one.create('shop', makePlainProgram('hello'), { env: ['A=1'], secrets: { B: '2' } })
   t.match(await one.settled('shop'), { status: 4 })
   t.equal(await one.registrar.call('shop'), 'hello')
   await one.close()
@@ -46,7 +46,7 @@ t.test(
   async (t) => {
     const remaining = makeRuntimeState(t)
     const one = await openPlatformRuntime(t, {}, remaining)
-    await one.create('shop', toPlain('hello'))
+    await one.create('shop', makePlainProgram('hello'))
     await one.settled('shop')
     const getSecret = async ({ registrar }: typeof one) => {
       const [address] = registrar.addresses.get('shop')!
@@ -71,9 +71,9 @@ t.test(
 
 t.test('deletes all files of a deleted service', async (t) => {
   const { folder, ...runtime } = await openPlatformRuntime(t)
-  await runtime.create('shop', toPlain('hello'))
+  await runtime.create('shop', makePlainProgram('hello'))
   await runtime.settled('shop')
-  await runtime.upload('shop', toPlain('never run'))
+  await runtime.upload('shop', makePlainProgram('never run'))
   await runtime.call('Delete', 'shop')
   t.same(readdirSync(join(folder, 'uploads')), [])
   t.same(readdirSync(join(folder, 'builds', 'mx', 'shop')), [])
@@ -87,10 +87,10 @@ t.test('deletes all files of a deleted service', async (t) => {
 t.test('restarts an interrupted build on the next start', async (t) => {
   const remaining = makeRuntimeState(t)
   const one = await openPlatformRuntime(t, {}, remaining)
-  await one.create('shop', toPlain('one'))
+  await one.create('shop', makePlainProgram('one'))
   await one.settled('shop')
   const gate = join(remaining.folder, 'gate')
-  const slow = { ...toPlain('two'), 'mx.yaml': toSlow(gate) }
+  const slow = { ...makePlainProgram('two'), 'mx.yaml': toSlow(gate) }
   await one.update('shop', slow)
   for await (const { metadata } of one.follow('shop')) if (metadata['update'] === 'building') break
   await one.close()
@@ -113,12 +113,12 @@ t.test('cancels an update that is superseded or whose service is deleted', async
     for await (const { metadata } of runtime.follow('shop'))
       if (metadata['status'] === 'building' || metadata['update'] === 'building') return
   }
-  await runtime.create('shop', { ...toPlain('one'), 'mx.yaml': toSlow(gate) })
+  await runtime.create('shop', { ...makePlainProgram('one'), 'mx.yaml': toSlow(gate) })
   await building()
-  await runtime.update('shop', toPlain('two'))
+  await runtime.update('shop', makePlainProgram('two'))
   t.match(await runtime.settled('shop'), { status: 4 })
   t.equal(await runtime.registrar.call('shop'), 'two')
-  await runtime.update('shop', { ...toPlain('three'), 'mx.yaml': toSlow(gate) })
+  await runtime.update('shop', { ...makePlainProgram('three'), 'mx.yaml': toSlow(gate) })
   await building()
   await runtime.call('Delete', 'shop')
   t.same(await runtime.read(), [])
@@ -128,7 +128,7 @@ t.test('cancels an update that is superseded or whose service is deleted', async
 t.test('reports secrets of another key as an error until an update replaces them', async (t) => {
   const remaining = makeRuntimeState(t)
   const one = await openPlatformRuntime(t, {}, remaining)
-  await one.create('shop', toPlain('one'), { secrets: { TOKEN: 'a' } })
+  await one.create('shop', makePlainProgram('one'), { secrets: { TOKEN: 'a' } })
   await one.settled('shop')
   await one.close()
   const two = await openPlatformRuntime(t, {}, { ...remaining, sealer: makeRuntimeState(t).sealer })
@@ -137,7 +137,7 @@ t.test('reports secrets of another key as an error until an update replaces them
       t.match(metadata, { status: 'starting', error: /the secrets cannot be decrypted/ })
       break
     }
-  await two.update('shop', toPlain('one'), { secrets: { TOKEN: 'b' } })
+  await two.update('shop', makePlainProgram('one'), { secrets: { TOKEN: 'b' } })
   t.match(await two.settled('shop'), { status: 4 })
   const [address] = two.registrar.addresses.get('shop')!
   t.equal(await (await fetch(`http://${address}/TOKEN`)).text(), 'b')
@@ -146,7 +146,7 @@ t.test('reports secrets of another key as an error until an update replaces them
 t.test('adopts objects of another server id if no other server uses the store', async (t) => {
   const remaining = makeRuntimeState(t)
   const one = await openPlatformRuntime(t, { server: 'one' }, remaining)
-  await one.create('shop', toPlain('one'))
+  await one.create('shop', makePlainProgram('one'))
   await one.settled('shop')
   await one.close()
   const two = await openPlatformRuntime(t, { server: 'two', isAlone: true }, remaining)

@@ -18,12 +18,12 @@ t.test('stores sequences in as few ranges as possible', async (t) => {
         for (let n = from; n <= from + more; n++) expected.add(n)
       }
       for (let n = 1; n <= 80; n++) if (set.has(n) !== expected.has(n)) return false
-      let floor = 0
-      while (expected.has(floor + 1)) floor++
+      let minimum = 0
+      while (expected.has(minimum + 1)) minimum++
       const areSeparate = set.ranges.every(
         ([from, to], i) => from <= to && (i === 0 || set.ranges[i - 1]![1] + 1 < from),
       )
-      return areSeparate && set.floor === floor
+      return areSeparate && set.floor === minimum
     }),
     { numRuns: scaleRuns(1000) },
   )

@@ -68,8 +68,8 @@ function runQuery(
         signal.addEventListener('abort', () => reject(new Error('aborted'))),
       )
     },
-    onResponse(answer) {
-      const text = joinChunks(answer.chunks).toString()
+    onResponse(response) {
+      const text = joinChunks(response.chunks).toString()
       if (text === 'bad') throw new SyntaxError('no JSON')
       events.push(text)
     },

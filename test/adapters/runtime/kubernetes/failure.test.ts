@@ -17,8 +17,8 @@ const ENDED = { reason: 'Error', exitCode: 3, message: 'one\nboom\n', ranMs: 10 
 const pod = (changes: Partial<Pod>): Pod => ({ ...toPod({}), ...changes })
 const crashed = (restarts: number, changes: Partial<Pod> = {}): Pod =>
   pod({ restarts, ended: ENDED, waiting: { reason: 'CrashLoopBackOff', message: '' }, ...changes })
-const fail = (one: Pod, hasOldPods = false): string | undefined =>
-  findDeploymentFailure(DEPLOYMENT, [one], hasOldPods)
+const fail = (failedPod: Pod, hasOldPods = false): string | undefined =>
+  findDeploymentFailure(DEPLOYMENT, [failedPod], hasOldPods)
 
 t.test('counts consecutive failures since the last stable run', async (t) => {
   t.equal(countFailures(pod({})), 0)

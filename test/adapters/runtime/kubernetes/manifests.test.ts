@@ -58,8 +58,8 @@ t.test('stores secret variables in the Secret only', async (t) => {
     MX_AUTH_SECRET: Buffer.from('s3cret').toString('base64'),
     PASSWORD: Buffer.from('pass').toString('base64'),
   })
-  const shown = JSON.stringify([toDeployment(workload, OPTIONS), toService(workload)])
-  t.notMatch(shown, /s3cret|"pass"/)
+  const json = JSON.stringify([toDeployment(workload, OPTIONS), toService(workload)])
+  t.notMatch(json, /s3cret|"pass"/)
   const { name } = toSecret(workload).metadata!
   t.match(
     toContainer({ env }).env!.find((variable) => variable.name === 'PASSWORD'),

@@ -235,8 +235,8 @@ t.test('kills an instance beyond its memory limit and reports it', async (t) => 
   )
   const { error } = await whenState(runtime, ({ error }) => error !== undefined)
   // The reported peak may have been measured during the fork.
-  const [, took] = /used (\d+) MiB of memory, limit 128 MiB; last line: takes it/.exec(error!)!
-  t.ok(Number(took) > 128)
+  const [, usedMiB] = /used (\d+) MiB of memory, limit 128 MiB; last line: takes it/.exec(error!)!
+  t.ok(Number(usedMiB) > 128)
   await runtime.remove(workload)
 })
 

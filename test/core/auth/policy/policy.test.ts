@@ -105,11 +105,13 @@ t.test(
                 { ...account, scopes: [...account.scopes, scope] },
                 resource,
               ).startsWith('GRANTED')
-            const sufficient = ['admin', 'staff'].filter(isGrantedWith)
+            const sufficientScopes = ['admin', 'staff'].filter(isGrantedWith)
             const missing = policy.findMissingScope(account, resource)
             const isExpected =
-              missing === undefined ? sufficient.length === 0 : sufficient.includes(missing)
-            t.ok(isExpected, `${title}: missing scope ${missing} of ${sufficient}`)
+              missing === undefined
+                ? sufficientScopes.length === 0
+                : sufficientScopes.includes(missing)
+            t.ok(isExpected, `${title}: missing scope ${missing} of ${sufficientScopes}`)
           }
           cases++
         }

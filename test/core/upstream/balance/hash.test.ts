@@ -69,12 +69,12 @@ t.test('requests without the key are distributed round-robin', async (t) => {
     { from: 'cookie', name: 'sid' },
     { from: 'ip', name: '' },
   ]
-  const without = [
+  const remainingNodes = [
     new TestExchange({ remoteAddress: '' }),
     new TestExchange({ remoteAddress: '', headers: { 'x-user': '', cookie: 'sid=; other=1' } }),
   ]
   for (const hashOf of sources) {
-    for (const x of without) {
+    for (const x of remainingNodes) {
       const upstream = makeUpstream([1, 1, 1], { balance: { kind: 'hash', hashOf } })
       const ports = Array.from({ length: 3 }, () => upstream.pick(x)!.port)
       t.same(ports, [9001, 9002, 9003], hashOf.from)
