@@ -29,7 +29,7 @@ export function testCalls(t: Test, { open, isFast, maxBuffered }: CallPath): voi
     const caller = await open(t, (call) => {
       const { service, endpoint, metadata } = call
       received.push({ service, endpoint, metadata })
-      call.reply('content-type: application/x-own\r\nx-two: 1\r\nx-two: \xe4\r\n', call.body)
+      call.reply('content-type: application/x-custom\r\nx-two: 1\r\nx-two: \xe4\r\n', call.body)
     })
     const call = new RecordedCall({
       endpoint: 'A.B',
@@ -46,7 +46,7 @@ export function testCalls(t: Test, { open, isFast, maxBuffered }: CallPath): voi
     t.equal(findMetadata(metadata, 'mx-namespace'), 'shop')
     t.equal(findMetadata(metadata, 'x-one'), 'J\xc3\xb6rg, b')
     const [fields, body] = replies[0]!
-    t.equal(findMetadata(fields, 'content-type'), 'application/x-own')
+    t.equal(findMetadata(fields, 'content-type'), 'application/x-custom')
     t.match(fields, 'x-two: 1\r\nx-two: \xe4\r\n')
     t.ok(body.equals(BYTES))
     t.equal(caller.pending, 0)
@@ -58,16 +58,16 @@ export function testCalls(t: Test, { open, isFast, maxBuffered }: CallPath): voi
   })
 
   t.test('contract: transfers all fields of an error', async (t) => {
-    const headers = ['retry-after', '7', 'x-own', '\xe4']
+    const headers = ['retry-after', '7', 'x-custom', '\xe4']
     const caller = await open(t, (call) => {
       if (call.endpoint === 'A.Fault') throw new Error('secret')
-      call.fail(new ServiceError('own', 429, 'no \u{1f600}', { headers, repeatable: false }))
+      call.fail(new ServiceError('custom', 429, 'no \u{1f600}', { headers, repeatable: false }))
     })
     const call = new RecordedCall({ endpoint: 'A.Fail' })
     caller.call(call)
     await waitUntil(() => call.error !== undefined)
     const { id, code, message, repeatable } = call.error!
-    t.strictSame([id, code, message, repeatable], ['own', 429, 'no \u{1f600}', false])
+    t.strictSame([id, code, message, repeatable], ['custom', 429, 'no \u{1f600}', false])
     t.strictSame(call.error!.headers?.slice(0, 4), headers)
     t.notOk(call.isForeign)
     t.strictSame(await runCall(caller, { endpoint: 'A.Fault' }), [
@@ -80,7 +80,7 @@ export function testCalls(t: Test, { open, isFast, maxBuffered }: CallPath): voi
       if (call.endpoint === 'A.Empty') return call.endData()
       call.start('x-one: 1\r\n')
       for (let i = 0; i < 3; i++) call.sendData(`${i}`)
-      if (call.endpoint === 'A.Fail') call.fail(new ServiceError('own', 409, 'no'))
+      if (call.endpoint === 'A.Fail') call.fail(new ServiceError('custom', 409, 'no'))
       else call.endData()
     })
     const stream = async (endpoint: string) => runCall(caller, { endpoint, stream: true })
@@ -91,7 +91,7 @@ export function testCalls(t: Test, { open, isFast, maxBuffered }: CallPath): voi
       'data 0',
       'data 1',
       'data 2',
-      'fail 409 own: no',
+      'fail 409 custom: no',
     ])
     t.strictSame((await stream('A.Empty')).at(-1), 'end')
   })
@@ -256,7 +256,7 @@ export function testCalls(t: Test, { open, isFast, maxBuffered }: CallPath): voi
     async (t) => {
       const caller = await open(t, (call) => {
         call.receiver = {
-          onData: () => call.reply('', 'enough'),
+          onData: () => call.reply('', 'done'),
           onEnd() {},
           onCancel() {},
           onCredit() {},

@@ -382,7 +382,7 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
   t.test('contract: lists and deletes groups', async (t) => {
     const { adapter } = await open(t)
     if (adapter.listGroups === undefined || adapter.deleteGroup === undefined) {
-      t.pass('does not')
+      t.pass('the adapter does not list groups')
       return
     }
     await append(adapter, ORDERS, ['a', 'b', 'c'])
@@ -414,7 +414,7 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
 
   t.test('contract: limits a topic by bytes', async (t) => {
     const { adapter } = await open(t)
-    if (adapter.retain === undefined) return void t.pass('does not')
+    if (adapter.retain === undefined) return void t.pass('the adapter has no retention')
     const texts = Array.from({ length: 40 }, (_, i) => String(i).padEnd(1000, '.'))
     await append(adapter, ORDERS, texts)
     await append(adapter, OTHER, texts)
@@ -442,7 +442,7 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
     'contract: redelivers retained events to groups after retention removed other events',
     async (t) => {
       const { adapter } = await open(t)
-      if (adapter.retain === undefined) return void t.pass('does not')
+      if (adapter.retain === undefined) return void t.pass('the adapter has no retention')
       const group = { name: 'group', ackWaitMs: LONG_MS, start: FROM_START }
       const member = await join(t, adapter, group)
       const single = await join(t, adapter, { ackWaitMs: LONG_MS, start: FROM_START })
@@ -481,7 +481,7 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
 
   t.test('contract: limits a topic by age', async (t) => {
     const { adapter } = await open(t)
-    if (adapter.retain === undefined) return void t.pass('does not')
+    if (adapter.retain === undefined) return void t.pass('the adapter has no retention')
     const group = { name: 'group', ackWaitMs: LONG_MS, start: FROM_START }
     const member = await join(t, adapter, group)
     await append(adapter, ORDERS, ['a', 'b'])
@@ -511,7 +511,7 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
 
   t.test('contract: deletes an unused topic', async (t) => {
     const { adapter } = await open(t)
-    if (adapter.retain === undefined) return void t.pass('does not')
+    if (adapter.retain === undefined) return void t.pass('the adapter has no retention')
     const retention = { maxAgeMs: SHORT_MS, maxBytes: 0 }
     const group = await join(t, adapter, { name: 'group', ackWaitMs: LONG_MS })
     const single = await join(t, adapter, {}, OTHER)
@@ -543,7 +543,7 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
     'contract: a new group of the same name does not receive acknowledgements of a deleted group',
     async (t) => {
       const { adapter } = await open(t)
-      if (adapter.deleteGroup === undefined) return void t.pass('does not')
+      if (adapter.deleteGroup === undefined) return void t.pass('the adapter cannot delete groups')
       const group = { name: 'group', ackWaitMs: LONG_MS, start: FROM_START }
       const member = await join(t, adapter, group)
       await append(adapter, ORDERS, ['a', 'b', 'c'])
@@ -563,7 +563,7 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
 
   t.test('contract: deletes a topic with its events and groups', async (t) => {
     const { adapter } = await open(t)
-    if (adapter.deleteTopic === undefined) return void t.pass('does not')
+    if (adapter.deleteTopic === undefined) return void t.pass('the adapter cannot delete topics')
     t.equal(await adapter.deleteTopic(ORDERS), false)
     const texts = Array.from({ length: 2500 }, (_, i) => String(i))
     await append(adapter, ORDERS, texts)
@@ -607,7 +607,7 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
     const { adapter, reopen } = await create(t)
     if (reopen === undefined) {
       await adapter.close?.()
-      return void t.pass('is not persistent')
+      return void t.pass('the adapter is not persistent')
     }
     const texts = Array.from({ length: 50 }, (_, i) => String(i))
     await append(adapter, ORDERS, texts)

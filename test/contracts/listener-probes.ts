@@ -47,7 +47,7 @@ export function testListenerProbes({ create, name }: ListenerSubject): void {
           const [status] = statusCodes(text)
           if (served > 0) problems.push('it was served')
           if (status !== undefined && (status < 400 || (status >= 500 && status !== 505)))
-            problems.push(`answered ${status}`)
+            problems.push(`status ${status}`)
           if (status !== undefined && !closed) problems.push('the connection was left open')
         }
         t.same(problems, [], probe.name, {

@@ -65,7 +65,7 @@ export function testRegistry(t: Test, create: () => Maybe<RegistrySubject>): voi
 
   t.test('contract: a watch reports added, changed and removed services', async (t) => {
     const { registry, replaceServices, listed, listsNodes } = await open(t)
-    if (registry.watch === undefined) return t.comment('has no watch')
+    if (registry.watch === undefined) return t.comment('the registry has no watch')
     const events: RegistryEvent[] = []
     const stop = registry.watch((event) => events.push(event))
     const expectEvent = async (
@@ -93,7 +93,7 @@ export function testRegistry(t: Test, create: () => Maybe<RegistrySubject>): voi
 
   t.test('contract: a watch of one service reports only that service', async (t) => {
     const { registry, replaceServices } = await open(t)
-    if (registry.watch === undefined) return t.comment('has no watch')
+    if (registry.watch === undefined) return t.comment('the registry has no watch')
     const events: RegistryEvent[] = []
     const stop = registry.watch((event) => events.push(event), { service: GREETER.name })
     const next = async (): Promise<RegistryEvent> => {
@@ -125,7 +125,7 @@ export function testRegistry(t: Test, create: () => Maybe<RegistrySubject>): voi
 
   t.test('contract: a watch reports nothing without changes', async (t) => {
     const { registry, replaceServices, listed } = await open(t)
-    if (registry.watch === undefined) return t.comment('has no watch')
+    if (registry.watch === undefined) return t.comment('the registry has no watch')
     await replaceServices([GREETER])
     const events: RegistryEvent[] = []
     t.teardown(registry.watch((event) => events.push(event)))
@@ -140,7 +140,7 @@ export function testRegistry(t: Test, create: () => Maybe<RegistrySubject>): voi
     async (t) => {
       const { registry, replaceServices, restart } = await open(t)
       if (registry.watch === undefined || restart === undefined)
-        return t.comment('is never unavailable')
+        return t.comment('the registry is never unavailable')
       await replaceServices([GREETER, GREETER_NEXT, USERS])
       const watch = (service?: string): string[] => {
         const events: string[] = []
@@ -176,7 +176,7 @@ export function testRegistry(t: Test, create: () => Maybe<RegistrySubject>): voi
 
   t.test('contract: calls every listener even if another one throws', async (t) => {
     const { registry, replaceServices } = await open(t)
-    if (registry.watch === undefined) return t.comment('has no watch')
+    if (registry.watch === undefined) return t.comment('the registry has no watch')
     const warnings = t.capture(process, 'emitWarning', () => {})
     const reported: string[] = []
     t.teardown(
@@ -202,7 +202,7 @@ export function testRegistry(t: Test, create: () => Maybe<RegistrySubject>): voi
   t.test('contract: register adds nodes to a version and deregister removes them', async (t) => {
     const { registry } = await open(t)
     if (registry.register === undefined || registry.deregister === undefined) {
-      return t.comment('is read-only')
+      return t.comment('the registry is read-only')
     }
     const [one, two] = ['127.0.0.1:9001', '127.0.0.1:9002'].map((address) =>
       makeService(GREETER.name, [address]),
@@ -227,7 +227,7 @@ export function testRegistry(t: Test, create: () => Maybe<RegistrySubject>): voi
 
   t.test('contract: rejects a malformed registration with a reason', async (t) => {
     const { registry } = await open(t)
-    if (registry.register === undefined) return t.comment('is read-only')
+    if (registry.register === undefined) return t.comment('the registry is read-only')
     const invalid: [Service, RegExp][] = [
       [makeService('', ['a:1']), /service name must be .* got ""/],
       [makeService('a/b', ['a:1']), /got "a\/b"/],

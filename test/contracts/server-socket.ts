@@ -433,10 +433,10 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     const { connect, gateway } = await openServer(t, create)
     for (const end of ['close', 'terminate'] as const) {
       const { client, recorder, socket } = await connect()
-      recorder.onData = () => (end === 'close' ? socket.close(4000, 'enough') : socket.terminate())
+      recorder.onData = () => (end === 'close' ? socket.close(4000, 'done') : socket.terminate())
       const closed = getClose(client)
       for (let i = 0; i < 10; i++) client.send('x')
-      t.equal(await closed, end === 'close' ? '4000 enough' : '1006')
+      t.equal(await closed, end === 'close' ? '4000 done' : '1006')
       t.equal(recorder.bytes, 1, 'later messages are dropped')
     }
     await gateway.idle()
@@ -675,10 +675,10 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     socket.pause()
     for (let i = 0; i < 100; i++) client.send(Buffer.alloc(64 * KIB))
     const end = getClose(client)
-    socket.close(4000, 'enough')
-    t.equal(await end, '4000 enough')
+    socket.close(4000, 'done')
+    t.equal(await end, '4000 done')
     await gateway.idle()
-    t.strictSame(recorder.ends, ['4000 enough'])
+    t.strictSame(recorder.ends, ['4000 done'])
   })
 
   t.test(`${name}: ends a client that is paused for a minute`, async (t) => {
@@ -837,7 +837,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     t.strictSame(server.recorders[0]!.ends, [])
   })
 
-  t.test(`${name}: does not accept a client that left before the handshake response`, async (t) => {
+  t.test(`${name}: does not accept a client that disconnected before the handshake response`, async (t) => {
     const returned: unknown[] = []
     let resolveDisconnect: () => void = () => {}
     const vanished = new Promise<void>((resolve) => {

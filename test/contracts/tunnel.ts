@@ -26,7 +26,7 @@ export interface TunnelSubject {
   readonly create: CreateListener
   readonly name: 'uws' | 'node'
   /** Close code for a client whose backend closed without a close frame. */
-  readonly backendDied: string
+  readonly backendClosed: string
   /** Events after a client's close code 3000; some parsers reject codes between 1011 and 4000. */
   readonly clientClosed3000: readonly string[]
   /** Whether a frame without a mask ends the WebSocket, as required by RFC 6455 §5.1. */
@@ -44,7 +44,7 @@ const HANDSHAKE =
 
 /** Contract of listeners for WebSockets relayed to a backend (RFC 6455). */
 export function testTunnel(subject: TunnelSubject): void {
-  const { create, name, backendDied } = subject
+  const { create, name, backendClosed } = subject
   t.test(`${name}: transfers text as text and bytes as bytes in order`, async (t) => {
     const backend = await openBackendServer(t)
     const { port } = await openWebGateway(t, create, [backend.port])
@@ -468,7 +468,7 @@ export function testTunnel(subject: TunnelSubject): void {
     t.ok(reply.body === body, 'the body is complete')
   })
 
-  t.test(`${name}: ends the client's WebSocket when the backend dies`, async (t) => {
+  t.test(`${name}: ends the client's WebSocket when the backend disconnects`, async (t) => {
     const backend = await openBackendServer(t)
     const { port, gateway, upstream } = await openWebGateway(t, create, [backend.port])
     const accepted = backend.accepted()
@@ -476,7 +476,7 @@ export function testTunnel(subject: TunnelSubject): void {
     const peer = await accepted
     const end = getClose(client)
     peer.terminate()
-    t.equal(await end, backendDied)
+    t.equal(await end, backendClosed)
     await gateway.idle()
     t.equal(upstream.nodes[0]!.active, 0)
   })
@@ -665,7 +665,7 @@ export function testTunnel(subject: TunnelSubject): void {
   })
 
   t.test(
-    `${name}: closes the backend connection when the client leaves during the handshake`,
+    `${name}: closes the backend connection when the client disconnects during the handshake`,
     async (t) => {
       const { port: quiet, sockets } = await openSilentServer(t)
       const { port, gateway, upstream, served } = await openWebGateway(t, create, [quiet])

@@ -210,7 +210,7 @@ t.test('the root path returns 404 without a version', async (t) => {
 t.test('a route to a topic is not looked up in the registry', async (t) => {
   const requests: string[] = []
   const registry: Registry = {
-    name: 'asked',
+    name: 'recorded',
     getService: (name) => {
       requests.push(name)
       return []

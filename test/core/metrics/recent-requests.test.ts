@@ -22,7 +22,7 @@ t.test('failed and slow requests are listed, others are not', async (t) => {
   request(200, '/slow', 1500)
   request(404, '/missing')
   request(503, '/down')
-  const disconnected = createTestExchange({ path: '/left' })
+  const disconnected = createTestExchange({ path: '/disconnected' })
   disconnected.leave()
   metrics.count(disconnected)
   const result = recent.list().map(({ path, status }) => [path, status])
@@ -32,7 +32,7 @@ t.test('failed and slow requests are listed, others are not', async (t) => {
       ['/slow', 200],
       ['/missing', 404],
       ['/down', 503],
-      ['/left', 0],
+      ['/disconnected', 0],
     ].sort(),
   )
   t.ok(recent.list().find(({ path }) => path === '/slow')!.duration_ms >= 1500)

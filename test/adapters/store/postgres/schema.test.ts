@@ -33,13 +33,13 @@ t.test('the schema', async (t) => {
     await server.query('CREATE ROLE guest LOGIN PASSWORD $$guest$$')
     const url = server.url().replace(/mx:[^@]*@/, 'guest:guest@')
     const client = await connect(t, server, url)
-    await t.rejects(prepareSchema(client, 'given', quiet), {
+    await t.rejects(prepareSchema(client, 'granted', quiet), {
       code: '42501',
       message: /permission denied for database mx/,
     })
-    await server.query('CREATE SCHEMA given AUTHORIZATION guest', 'mx')
-    await prepareSchema(client, 'given', quiet)
-    t.same((await client.query('SELECT version FROM given.schema_version')).rows, [{ version: 2 }])
+    await server.query('CREATE SCHEMA granted AUTHORIZATION guest', 'mx')
+    await prepareSchema(client, 'granted', quiet)
+    t.same((await client.query('SELECT version FROM granted.schema_version')).rows, [{ version: 2 }])
   })
 
   t.test('is upgraded from version 1 and counts its records', async (t) => {

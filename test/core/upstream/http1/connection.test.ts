@@ -713,11 +713,11 @@ for (const secure of [false, true])
     `the reply timeout starts when the last byte of the request is sent${secure ? ', over TLS' : ''}`,
     async (t) => {
       const { backend, options } = await openMaybeSecure(t, secure, { isKeptAlive: false })
-      const now = performance.now.bind(performance)
+      const realNow = performance.now.bind(performance)
       let offsetMs = 0
-      performance.now = () => now() + offsetMs
+      performance.now = () => realNow() + offsetMs
       t.teardown(() => {
-        performance.now = now
+        performance.now = realNow
         clock.nowMs = performance.now()
       })
       const advance = (ms: number) => {

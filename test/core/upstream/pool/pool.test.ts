@@ -95,7 +95,7 @@ t.test('a call cancelled in the queue is never sent', async (t) => {
   const backend = await openRawBackend(t)
   const pool = openPool(backend.port, { maxConnections: 1 })
   const first = dispatch(pool, '/first')
-  const remaining = dispatch(pool, '/left')
+  const remaining = dispatch(pool, '/remaining')
   const last = dispatch(pool, '/last')
   pool.cancel(remaining)
   const server = await backend.connection()
@@ -105,7 +105,7 @@ t.test('a call cancelled in the queue is never sent', async (t) => {
   await server.request(2)
   server.reply()
   await last.done
-  t.notMatch(server.text, /left/)
+  t.notMatch(server.text, /remaining/)
   t.strictSame(remaining.events, [])
 })
 
