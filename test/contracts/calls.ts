@@ -223,7 +223,7 @@ export function testCalls(t: Test, { open, isFast, maxBuffered }: CallPath): voi
       await tick()
     }
     t.equal(sink.received, COUNT)
-    t.ok(sink.inOrder)
+    t.ok(sink.isOrdered)
   })
 
   if (!isFast) {
@@ -298,7 +298,7 @@ export function testCalls(t: Test, { open, isFast, maxBuffered }: CallPath): voi
         await tick()
       }
       t.equal(sink.received, COUNT)
-      t.ok(sink.inOrder)
+      t.ok(sink.isOrdered)
       t.ok(sink.maxQueue <= 4096)
       t.ok(echo!.maxWaiting <= 4096)
     },

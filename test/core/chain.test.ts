@@ -204,16 +204,16 @@ t.test('runSteps throws or rejects with the error of a step', async (t) => {
 })
 
 t.test('a failed step is identified by its plugin and hook', async (t) => {
-  const bug = () => {
+  const throwError = () => {
     throw new Error('bug')
   }
-  const late = async () => bug()
+  const throwLater = async () => throwError()
   const cases: [Partial<Plugin>, object][] = [
-    [{ onRequest: bug }, { plugin: 'faulty', hook: 'onRequest' }],
-    [{ onRequest: late }, { plugin: 'faulty', hook: 'onRequest' }],
-    [{ onRoute: bug }, { plugin: 'faulty', hook: 'onRoute' }],
+    [{ onRequest: throwError }, { plugin: 'faulty', hook: 'onRequest' }],
+    [{ onRequest: throwLater }, { plugin: 'faulty', hook: 'onRequest' }],
+    [{ onRoute: throwError }, { plugin: 'faulty', hook: 'onRoute' }],
     [
-      { onRequest: async () => {}, onRoute: bug },
+      { onRequest: async () => {}, onRoute: throwError },
       { plugin: 'faulty', hook: 'onRoute' },
     ],
     [{ onRequest: async () => {} }, { plugin: undefined, hook: 'handle' }],
@@ -223,7 +223,7 @@ t.test('a failed step is identified by its plugin and hook', async (t) => {
     const chain = compileChain(
       [{ name: 'empty' }, plugin('before'), { name: 'faulty', ...hooks }, plugin('behind')],
       () => {},
-      bug,
+      throwError,
     )
     const x = createTestExchange()
     x.begin(chain, () => {}, rethrow)

@@ -253,8 +253,8 @@ t.test('address selects a registered node by address or id', async (t) => {
     [0, 6, 0],
   )
   await nodes[1]!.kill()
-  const dead = await post(gateway, { ...HELLO, address: 'greeter-1' })
-  t.equal(dead.status, 502, 'no retry on another node')
+  const unreachable = await post(gateway, { ...HELLO, address: 'greeter-1' })
+  t.equal(unreachable.status, 502, 'no retry on another node')
   t.same([nodes[0]!.calls, nodes[2]!.calls], [[], []])
 })
 
@@ -335,7 +335,7 @@ t.test('requests through a local proxy are not local', async (t) => {
     return reply.statusCode
   }
   const { gateway } = await openGreeterGateway(t, { plugins: [buildPlugin(forwarded)] })
-  const known = await openGreeterGateway(t, {
+  const registered = await openGreeterGateway(t, {
     plugins: [buildPlugin(forwarded, { trusted: ['loopback'], optional: true })],
   })
 
@@ -356,7 +356,11 @@ t.test('requests through a local proxy are not local', async (t) => {
     [{ via: '1.1 front', 'x-forwarded-for': '::1, 127.0.0.1' }, 200],
   ]
   for (const [fields, status] of rows)
-    t.equal(await sendRequest(known.gateway, 'localhost', fields), status, JSON.stringify(fields))
+    t.equal(
+      await sendRequest(registered.gateway, 'localhost', fields),
+      status,
+      JSON.stringify(fields),
+    )
 })
 
 t.test('returns 403 for other addresses without connecting', async (t) => {

@@ -147,8 +147,8 @@ t.test('a call with sent bodies is not retried', async (t) => {
 t.test('at most 5 nodes are tried, each once', async (t) => {
   const twoNodes = open(t, ['a', 'b'], failWith('full'))
   t.strictSame(new TestCall(twoNodes.upstream).send().nodes, ['a', 'b'])
-  const many = open(t, ['a', 'b', 'c', 'd', 'e', 'f', 'g'], failWith('full'))
-  const call = new TestCall(many.upstream).send()
+  const fullNodes = open(t, ['a', 'b', 'c', 'd', 'e', 'f', 'g'], failWith('full'))
+  const call = new TestCall(fullNodes.upstream).send()
   t.strictSame([call.nodes.length, new Set(call.nodes).size], [5, 5])
   t.equal(call.events.at(-1), 'failed 503')
 })
@@ -164,7 +164,7 @@ t.test('a call without an available node fails with 503', async (t) => {
 t.test(
   'malformed responses eject a node if another node responds, but errors do not',
   async (t) => {
-    const overridden = open(t, ['a', 'b'], (call) => call.onFail(new ServiceError('x', 503, 'no')))
+    const expired = open(t, ['a', 'b'], (call) => call.onFail(new ServiceError('x', 503, 'no')))
     const bad = toBadResponse('x', 'none')
     const malformed = open(t, ['a', 'b'], (call) => call.onFail(bad, true))
     const half = open(t, ['a', 'b'], (call, node) => {
@@ -172,11 +172,11 @@ t.test(
       else call.onReply('', Buffer.alloc(0))
     })
     for (let i = 0; i < 20; i++) {
-      t.strictSame(new TestCall(overridden.upstream).send().events, ['refused 503'])
+      t.strictSame(new TestCall(expired.upstream).send().events, ['refused 503'])
       t.strictSame(new TestCall(malformed.upstream).send().events, ['refused 502'])
       new TestCall(half.upstream).send()
     }
-    t.strictSame(overridden.ejected, [])
+    t.strictSame(expired.ejected, [])
     t.strictSame(malformed.ejected, [], 'all nodes fail')
     t.strictSame(half.ejected, ['a'])
   },

@@ -47,16 +47,16 @@ t.test(
   'an unsent request is tried on five nodes, or on 20 that reject the connection immediately',
   async (t) => {
     for (const failure of ['connect', 'unsent'] as const) {
-      const few = open(t, 3)
+      const threeNodes = open(t, 3)
       const ids = new Set<string>()
-      do ids.add(few.startAttempt())
-      while (few.fail(failure))
+      do ids.add(threeNodes.startAttempt())
+      while (threeNodes.fail(failure))
       t.equal(ids.size, 3, failure)
-      t.equal(few.startAttempt(), 'none')
-      const many = open(t, 30)
-      do many.startAttempt()
-      while (many.fail(failure))
-      t.equal(many.request.attempts, failure === 'connect' ? 20 : 5, failure)
+      t.equal(threeNodes.startAttempt(), 'none')
+      const thirtyNodes = open(t, 30)
+      do thirtyNodes.startAttempt()
+      while (thirtyNodes.fail(failure))
+      t.equal(thirtyNodes.request.attempts, failure === 'connect' ? 20 : 5, failure)
       const slow = open(t, 8)
       do {
         slow.startAttempt()

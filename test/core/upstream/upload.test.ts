@@ -93,8 +93,8 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
             { app: echoes.map((echo) => echo.port) },
             { listener, pool, plugins: [recorder.plugin] },
           )
-          const warm = new RawClient(port)
-          for (let i = 1; i <= 2; i++) await warm.send(GET).replies(i)
+          const first = new RawClient(port)
+          for (let i = 1; i <= 2; i++) await first.send(GET).replies(i)
           const { exchanges } = recorder
           exchanges.length = 0
           recorder.block()
@@ -130,7 +130,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
             exchanges[0]!.upstream!.nodes.map(({ active }) => active),
             [0, 0],
           )
-          for (const each of [warm, client, ...queuedRequests]) each.destroy()
+          for (const each of [first, client, ...queuedRequests]) each.destroy()
         }
       },
     )

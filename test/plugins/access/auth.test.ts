@@ -201,7 +201,7 @@ t.test('treats an account of another namespace as anonymous', async (t) => {
   const { auth, run, issue } = await open(t, rules, { forwardAccount: true })
   const joe = createAccount({ id: 'joe', issuer: 'acme', scopes: ['admin'] })
   const token = await issue(joe)
-  const known = buildPlugin(apiKeys, { keys: [`joe ${DIGEST} admin`], namespace: 'acme' })
+  const withApiKeys = buildPlugin(apiKeys, { keys: [`joe ${DIGEST} admin`], namespace: 'acme' })
   for (const [namespace, isForwarded] of [
     ['', false],
     ['mx', false],
@@ -210,7 +210,7 @@ t.test('treats an account of another namespace as anonymous', async (t) => {
     const namespaceHeader = namespace === '' ? {} : { 'mx-namespace': namespace }
     const authenticated = await run({ headers: { ...bearer(token).headers, ...namespaceHeader } })
     const request = { headers: { 'x-api-key': 'a key', ...namespaceHeader } }
-    const withKey = await runPlugin([auth, known], request)
+    const withKey = await runPlugin([auth, withApiKeys], request)
     for (const { status, x } of [authenticated, withKey]) {
       t.equal(status, 200, 'the account is known to rules and plugins')
       t.equal(x.account?.id, 'joe')
@@ -313,8 +313,8 @@ t.test('marks responses that required a token as private for caches', async (t) 
     t.equal(headers.get('cache-control'), 'public, max-age=60', 'a public response')
   }
   const forwarding = await open(t, [], { forwardAccount: true })
-  const known = await forwarding.run(bearer(await forwarding.issue(JANE)), { reply })
-  t.equal(known.headers.get('cache-control'), 'max-age=60, private')
+  const authenticated = await forwarding.run(bearer(await forwarding.issue(JANE)), { reply })
+  t.equal(authenticated.headers.get('cache-control'), 'max-age=60, private')
   t.equal((await forwarding.run({}, { reply })).headers.get('vary'), 'authorization')
 })
 

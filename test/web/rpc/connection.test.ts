@@ -47,10 +47,10 @@ const vectors = JSON.parse(
 ) as Record<'messages' | 'invalid' | 'ignored', Vector[]> & { errors: ErrorVector[] }
 
 function expand(hex: string): Bytes {
-  const plain = hex
+  const expanded = hex
     .replace(/\(([0-9a-f]+)\)\*(\d+)/g, (_, unit: string, times) => unit.repeat(Number(times)))
     .replaceAll(' ', '')
-  return new Uint8Array(Buffer.from(plain, 'hex'))
+  return new Uint8Array(Buffer.from(expanded, 'hex'))
 }
 
 interface Frame {

@@ -68,7 +68,7 @@ t.test('messages become objects, lists and maps contain their element type', asy
 
 t.test('truncates nesting 10,000 levels deep', async (t) => {
   t.equal(toShape(value('[]'.repeat(10_000))).kind, 'list')
-  let deep = value('string', [], 'a')
-  for (let i = 0; i < 10_000; i++) deep = value('Node', [deep], 'a')
-  t.equal(toShape(deep).kind, 'object')
+  let nested = value('string', [], 'a')
+  for (let i = 0; i < 10_000; i++) nested = value('Node', [nested], 'a')
+  t.equal(toShape(nested).kind, 'object')
 })

@@ -24,10 +24,10 @@ t.test('most keys of other nodes stay when a node leaves', async (t) => {
   const [removed] = upstream.nodes
   upstream.failed(removed!, 'connect')
   const others = before.filter((node) => node !== removed)
-  const same = paths.filter(
+  const unchanged = paths.filter(
     (x, i) => before[i] !== removed && upstream.pick(x) === before[i],
   ).length
-  t.ok(same / others.length > 0.9, `${same / others.length}`)
+  t.ok(unchanged / others.length > 0.9, `${unchanged / others.length}`)
 })
 
 t.test('the node of a failed attempt is not used again', async (t) => {

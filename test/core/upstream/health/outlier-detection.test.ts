@@ -327,8 +327,8 @@ t.test('after random events at least half of the nodes are usable', async () => 
             health.update(listed)
           }
           const ejected = listed.filter(({ ejectedUntilMs }) => ejectedUntilMs !== 0)
-          const partition = ejected.length + health.usable.length === listed.length
-          if (!partition || ejected.length > Math.floor(listed.length / 2)) return false
+          const total = ejected.length + health.usable.length === listed.length
+          if (!total || ejected.length > Math.floor(listed.length / 2)) return false
           if ((health.nextTrialMs === Number.POSITIVE_INFINITY) !== (ejected.length === 0))
             return false
         }

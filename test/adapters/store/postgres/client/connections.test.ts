@@ -181,18 +181,18 @@ t.test('uses TLS as configured in the URL', async (t) => {
     name: 'secure',
     text: 'SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()',
   }
-  const named = (url: string) => url.replace('127.0.0.1', 'localhost')
+  const toLocalhost = (url: string) => url.replace('127.0.0.1', 'localhost')
   for (const [url, secure] of [
     [server.url('sslmode=disable'), 'f'],
     [server.url('sslmode=require'), 't'],
     [server.url(`sslmode=verify-ca&sslrootcert=${ca}`), 't'],
-    [named(server.url(`sslmode=verify-full&sslrootcert=${ca}`)), 't'],
+    [toLocalhost(server.url(`sslmode=verify-full&sslrootcert=${ca}`)), 't'],
   ] as const)
     t.same(await open(t, url, {}).runStatement(isSecure, []), [[secure]], url)
   for (const url of [
     server.url(`sslmode=verify-full&sslrootcert=${ca}`),
-    named(server.url('sslmode=verify-full')),
-    named(server.url(`sslmode=verify-full&sslrootcert=${other}`)),
+    toLocalhost(server.url('sslmode=verify-full')),
+    toLocalhost(server.url(`sslmode=verify-full&sslrootcert=${other}`)),
     server.url(`sslmode=verify-ca&sslrootcert=${other}`),
   ])
     await t.rejects(open(t, url, {}).runStatement(isSecure, []), { code: 503 }, url)
