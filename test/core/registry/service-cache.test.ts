@@ -352,7 +352,7 @@ t.test(
     const { generation } = cache
     for (let i = 0; i <= 10_000; i++) cache.find(`missing${i}`)
     t.equal(cache.generation, generation + 1, 'routes cached from failed lookups are invalid')
-    await registry.register?.(makeService('nobody10000', ['127.0.0.1:9001']))
+    await registry.register?.(makeService('missing10000', ['127.0.0.1:9001']))
     t.equal(cache.generation, generation + 2)
   },
 )
