@@ -176,7 +176,7 @@ export function createPostgresStore(options: PostgresStoreOptions): StoreAdapter
         const rows =
           database === undefined
             ? await query(statements.listTables, [after.database, after.table, limit])
-            : await query(statements.listTablesOf, [database, after.table, limit])
+            : await query(statements.listDatabaseTables, [database, after.table, limit])
         return rows.map(toTable)
       }),
 

@@ -9,6 +9,6 @@ const FLAGS = [
 ]
 
 t.test('this Node.js version supports the V8 flags that a gateway sets', async (t) => {
-  const known = execFileSync(process.execPath, ['--v8-options'], { encoding: 'utf8' })
-  for (const flag of FLAGS) t.match(known, new RegExp(`^ +--${flag} `, 'm'))
+  const options = execFileSync(process.execPath, ['--v8-options'], { encoding: 'utf8' })
+  for (const flag of FLAGS) t.match(options, new RegExp(`^ +--${flag} `, 'm'))
 })

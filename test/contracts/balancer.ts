@@ -4,7 +4,7 @@ import type { BalanceOptions } from '../../core/upstream/balance/policy.ts'
 import { createRandomBits } from '../../core/upstream/balance/weighted.ts'
 import type { UpstreamNode } from '../../core/upstream/node/upstream-node.ts'
 import { TestExchange } from '../../sdk/testing.ts'
-import { toRuns } from '../fixtures/property-runs.ts'
+import { scaleRuns } from '../fixtures/property-runs.ts'
 import { makeUpstream } from '../fixtures/services.ts'
 
 /** Requests that differ in every property that a policy may use. */
@@ -35,9 +35,9 @@ export function testBalancer(t: Test, name: string, balance: BalanceOptions): vo
 
   t.test(`${name}: picks every node`, async (t) => {
     const upstream = makeUpstream([1, 1, 1, 1], { balance, randomBits: createRandomBits(1) })
-    const chosen = new Set<UpstreamNode | undefined>()
-    for (let i = 0; i < 400; i++) chosen.add(upstream.pick(requests[i % requests.length]!))
-    t.same([...chosen].map((node) => node?.port).sort(), [9001, 9002, 9003, 9004])
+    const picked = new Set<UpstreamNode | undefined>()
+    for (let i = 0; i < 400; i++) picked.add(upstream.pick(requests[i % requests.length]!))
+    t.same([...picked].map((node) => node?.port).sort(), [9001, 9002, 9003, 9004])
   })
 
   t.test(`${name}: distributes requests by weight`, async () => {
@@ -58,7 +58,7 @@ export function testBalancer(t: Test, name: string, balance: BalanceOptions): vo
           return Math.abs(received - expected) < 5 * Math.sqrt(expected) + 0.05 * expected
         })
       }),
-      { numRuns: toRuns(15) },
+      { numRuns: scaleRuns(15) },
     )
   })
 
@@ -73,7 +73,7 @@ export function testBalancer(t: Test, name: string, balance: BalanceOptions): vo
         }
         return true
       }),
-      { numRuns: toRuns(30) },
+      { numRuns: scaleRuns(30) },
     )
   })
 
@@ -85,9 +85,9 @@ export function testBalancer(t: Test, name: string, balance: BalanceOptions): vo
     })
     const [heavy] = upstream.nodes
     upstream.failed(heavy!, 'connect')
-    const chosen = new Set<UpstreamNode | undefined>()
-    for (let i = 0; i < 200; i++) chosen.add(upstream.pick(requests[i % requests.length]!))
-    t.notOk(chosen.has(heavy))
-    t.equal(chosen.size, 2)
+    const picked = new Set<UpstreamNode | undefined>()
+    for (let i = 0; i < 200; i++) picked.add(upstream.pick(requests[i % requests.length]!))
+    t.notOk(picked.has(heavy))
+    t.equal(picked.size, 2)
   })
 }

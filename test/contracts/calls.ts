@@ -29,7 +29,7 @@ export function testCalls(t: Test, { open, isFast, maxBuffered }: CallPath): voi
     const caller = await open(t, (call) => {
       const { service, endpoint, metadata } = call
       received.push({ service, endpoint, metadata })
-      call.reply('content-type: application/x-own\r\nx-two: 1\r\nx-two: \xe4\r\n', call.body)
+      call.reply('content-type: application/x-custom\r\nx-two: 1\r\nx-two: \xe4\r\n', call.body)
     })
     const call = new RecordedCall({
       endpoint: 'A.B',
@@ -46,7 +46,7 @@ export function testCalls(t: Test, { open, isFast, maxBuffered }: CallPath): voi
     t.equal(findMetadata(metadata, 'mx-namespace'), 'shop')
     t.equal(findMetadata(metadata, 'x-one'), 'J\xc3\xb6rg, b')
     const [fields, body] = replies[0]!
-    t.equal(findMetadata(fields, 'content-type'), 'application/x-own')
+    t.equal(findMetadata(fields, 'content-type'), 'application/x-custom')
     t.match(fields, 'x-two: 1\r\nx-two: \xe4\r\n')
     t.ok(body.equals(BYTES))
     t.equal(caller.pending, 0)
@@ -54,23 +54,23 @@ export function testCalls(t: Test, { open, isFast, maxBuffered }: CallPath): voi
 
   t.test('contract: transfers an empty body', async (t) => {
     const caller = await open(t, (call) => call.reply('', call.body))
-    t.match(await settle(caller, { body: '' }), [/^reply ".*" $/])
+    t.match(await runCall(caller, { body: '' }), [/^reply ".*" $/])
   })
 
   t.test('contract: transfers all fields of an error', async (t) => {
-    const headers = ['retry-after', '7', 'x-own', '\xe4']
+    const headers = ['retry-after', '7', 'x-custom', '\xe4']
     const caller = await open(t, (call) => {
       if (call.endpoint === 'A.Fault') throw new Error('secret')
-      call.fail(new ServiceError('own', 429, 'no \u{1f600}', { headers, repeatable: false }))
+      call.fail(new ServiceError('custom', 429, 'no \u{1f600}', { headers, repeatable: false }))
     })
     const call = new RecordedCall({ endpoint: 'A.Fail' })
     caller.call(call)
     await waitUntil(() => call.error !== undefined)
     const { id, code, message, repeatable } = call.error!
-    t.strictSame([id, code, message, repeatable], ['own', 429, 'no \u{1f600}', false])
+    t.strictSame([id, code, message, repeatable], ['custom', 429, 'no \u{1f600}', false])
     t.strictSame(call.error!.headers?.slice(0, 4), headers)
     t.notOk(call.isForeign)
-    t.strictSame(await settle(caller, { endpoint: 'A.Fault' }), [
+    t.strictSame(await runCall(caller, { endpoint: 'A.Fault' }), [
       `fail 500 ${SERVICE}: internal error`,
     ])
   })
@@ -80,10 +80,10 @@ export function testCalls(t: Test, { open, isFast, maxBuffered }: CallPath): voi
       if (call.endpoint === 'A.Empty') return call.endData()
       call.start('x-one: 1\r\n')
       for (let i = 0; i < 3; i++) call.sendData(`${i}`)
-      if (call.endpoint === 'A.Fail') call.fail(new ServiceError('own', 409, 'no'))
+      if (call.endpoint === 'A.Fail') call.fail(new ServiceError('custom', 409, 'no'))
       else call.endData()
     })
-    const stream = async (endpoint: string) => settle(caller, { endpoint, stream: true })
+    const stream = async (endpoint: string) => runCall(caller, { endpoint, stream: true })
     const [start, ...bodies] = await stream('A.Stream')
     t.match(start, 'x-one: 1')
     t.strictSame(bodies, ['data 0', 'data 1', 'data 2', 'end'])
@@ -91,7 +91,7 @@ export function testCalls(t: Test, { open, isFast, maxBuffered }: CallPath): voi
       'data 0',
       'data 1',
       'data 2',
-      'fail 409 own: no',
+      'fail 409 custom: no',
     ])
     t.strictSame((await stream('A.Empty')).at(-1), 'end')
   })
@@ -120,15 +120,15 @@ export function testCalls(t: Test, { open, isFast, maxBuffered }: CallPath): voi
     const body = Buffer.alloc(16 * 1024 * 1024 - 1024, 'x')
     for (const endpoint of ['A.Reply', 'A.Stream']) {
       const call = new RecordedCall({ endpoint, body, stream: true })
-      let same = false
-      const check = (answer: Uint8Array) => {
-        same = body.equals(answer)
+      let isEqual = false
+      const check = (received: Uint8Array) => {
+        isEqual = body.equals(received)
       }
-      call.onReply = (_, answer) => check(answer)
+      call.onReply = (_, received) => check(received)
       call.onData = check
       caller.call(call)
       await waitUntil(() => call.carrier === undefined)
-      t.ok(same, endpoint)
+      t.ok(isEqual, endpoint)
     }
   })
 
@@ -183,7 +183,7 @@ export function testCalls(t: Test, { open, isFast, maxBuffered }: CallPath): voi
       const before = deadlines.size
       const { dispatch, calls, events } = createTracker()
       const caller = await open(t, dispatch)
-      const late = await settle(caller, { timeoutMs: 250 })
+      const late = await runCall(caller, { timeoutMs: 250 })
       // Either timer may expire first; the caller receives the same error.
       t.match(late, [/^(lost timeout|fail 408 helloworld: )/])
       const { timeoutMs } = calls[0]!
@@ -211,10 +211,10 @@ export function testCalls(t: Test, { open, isFast, maxBuffered }: CallPath): voi
     const sink = new Sink({ endpoint: 'A.Stream', stream: true })
     caller.call(sink)
     await waitUntil(() => source !== undefined && source.rejectedCount > 0 && sink.received > 0)
-    await quiet(() => source!.next)
+    await waitUntilStable(() => source!.next)
     t.ok(source!.next <= maxBuffered, `${source!.next} bodies are pending`)
     t.match(
-      await settle(caller, { endpoint: 'A.Reply', body: '1' }),
+      await runCall(caller, { endpoint: 'A.Reply', body: '1' }),
       [/ 1$/],
       'other streams continue',
     )
@@ -223,13 +223,13 @@ export function testCalls(t: Test, { open, isFast, maxBuffered }: CallPath): voi
       await tick()
     }
     t.equal(sink.received, COUNT)
-    t.ok(sink.inOrder)
+    t.ok(sink.isOrdered)
   })
 
   if (!isFast) {
     t.test('contract: rejects client streams', async (t) => {
       const caller = await open(t, (call) => call.reply('', call.body))
-      t.match(await settle(caller, { more: true, stream: true }), [
+      t.match(await runCall(caller, { more: true, stream: true }), [
         /^fail 400 .*client streaming requires the WebSocket transport/,
       ])
     })
@@ -256,7 +256,7 @@ export function testCalls(t: Test, { open, isFast, maxBuffered }: CallPath): voi
     async (t) => {
       const caller = await open(t, (call) => {
         call.receiver = {
-          onData: () => call.reply('', 'enough'),
+          onData: () => call.reply('', 'done'),
           onEnd() {},
           onCancel() {},
           onCredit() {},
@@ -298,7 +298,7 @@ export function testCalls(t: Test, { open, isFast, maxBuffered }: CallPath): voi
         await tick()
       }
       t.equal(sink.received, COUNT)
-      t.ok(sink.inOrder)
+      t.ok(sink.isOrdered)
       t.ok(sink.maxQueue <= 4096)
       t.ok(echo!.maxWaiting <= 4096)
     },
@@ -315,7 +315,7 @@ export function testCalls(t: Test, { open, isFast, maxBuffered }: CallPath): voi
     caller.call(call)
     call.onCredit()
     await waitUntil(() => calls.length === 1)
-    await quiet(() => sent)
+    await waitUntilStable(() => sent)
     t.ok(sent <= maxBuffered, `${sent} bodies are pending`)
     const receivedCount = events[0]!.length
     t.ok(receivedCount > 0 && receivedCount < sent + 1)
@@ -328,7 +328,7 @@ export function testCalls(t: Test, { open, isFast, maxBuffered }: CallPath): voi
 }
 
 /** Resolves with the events of a call after its end. Bodies are consumed on arrival. */
-async function settle(caller: Caller, fields: Partial<RecordedCall>): Promise<string[]> {
+async function runCall(caller: Caller, fields: Partial<RecordedCall>): Promise<string[]> {
   const call = new RecordedCall(fields)
   call.onEvent = (event) => {
     if (event.startsWith('data ')) call.consumed(event.length - 5)
@@ -339,8 +339,12 @@ async function settle(caller: Caller, fields: Partial<RecordedCall>): Promise<st
 }
 
 /** Resolves when a count has not changed for several event loop ticks. */
-async function quiet(count: () => number): Promise<void> {
-  for (let same = 0, last = count(); same < 200; same = last === count() ? same + 1 : 0) {
+async function waitUntilStable(count: () => number): Promise<void> {
+  for (
+    let isEqual = 0, last = count();
+    isEqual < 200;
+    isEqual = last === count() ? isEqual + 1 : 0
+  ) {
     last = count()
     await tick()
   }

@@ -7,7 +7,7 @@ import type {
   EventsAdapter,
 } from '../../core/contracts/events.ts'
 import type { Maybe } from '../../lib/async/maybe.ts'
-import { toRuns } from '../fixtures/property-runs.ts'
+import { scaleRuns } from '../fixtures/property-runs.ts'
 
 const TOPICS = ['one', 'two'].map((topic) => ({ namespace: 'mx', topic }))
 const GROUPS = ['a', 'b']
@@ -23,19 +23,19 @@ type Step =
   | { readonly do: 'leave'; readonly member: number }
   | { readonly do: 'read'; readonly topic: number; from: number; sinceMs: number; limit: number }
   | { readonly do: 'retain'; readonly topic: number; readonly part: number }
-  | { readonly do: 'forget'; readonly topic: number; readonly group: number }
+  | { readonly do: 'deleteGroup'; readonly topic: number; readonly group: number }
   | { readonly do: 'reopen' }
 
 /** Expected state of a topic. */
-interface KnownTopic {
+interface ExpectedTopic {
   /** Timestamps, in the order of sequences. */
   readonly times: number[]
   first: number
-  readonly groups: Map<string, KnownGroup>
+  readonly groups: Map<string, ExpectedGroup>
 }
 
 /** Expected position of a group. */
-interface KnownGroup {
+interface ExpectedGroup {
   readonly from: number
   readonly sinceMs: number
   readonly done: Set<number>
@@ -43,18 +43,18 @@ interface KnownGroup {
   readonly attempts: Map<number, number>
 }
 
-interface KnownMember {
+interface ExpectedMember {
   readonly member: EventMember
-  readonly topic: KnownTopic
+  readonly topic: ExpectedTopic
   /** Undefined for new events only, without acknowledged events. */
-  readonly group: KnownGroup | undefined
+  readonly group: ExpectedGroup | undefined
   next: number
   readonly sinceMs: number
 }
 
-interface KnownDelivery {
+interface ExpectedDelivery {
   readonly delivery: EventDelivery
-  readonly owner: KnownMember
+  readonly owner: ExpectedMember
   readonly attempt: number
 }
 
@@ -65,23 +65,26 @@ const start: fc.Arbitrary<EventStart> = fc.oneof(
   fc.constant({ sequence: 1 }),
   fc.record({ sequence: fc.integer({ min: 1, max: 12 }), sinceMs: time }, { requiredKeys: [] }),
 )
-const of = <T extends string>(name: T) => fc.constant(name)
+const constant = <T extends string>(name: T) => fc.constant(name)
 const step: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 4,
     arbitrary: fc.record({
-      do: of('append'),
+      do: constant('append'),
       events: fc.array(fc.record({ topic, timestampMs: time }), { minLength: 1, maxLength: 5 }),
     }),
   },
-  { weight: 4, arbitrary: fc.record({ do: of('join'), topic, group, start }) },
-  fc.record({ do: of('follow'), topic, start }),
-  { weight: 6, arbitrary: fc.record({ do: of('pull'), member: fc.nat(9), limit: fc.nat(4) }) },
-  { weight: 4, arbitrary: fc.record({ do: of('ack'), delivery: fc.nat(30) }) },
-  { weight: 2, arbitrary: fc.record({ do: of('nack'), delivery: fc.nat(30) }) },
-  fc.record({ do: of('leave'), member: fc.nat(9) }),
+  { weight: 4, arbitrary: fc.record({ do: constant('join'), topic, group, start }) },
+  fc.record({ do: constant('follow'), topic, start }),
+  {
+    weight: 6,
+    arbitrary: fc.record({ do: constant('pull'), member: fc.nat(9), limit: fc.nat(4) }),
+  },
+  { weight: 4, arbitrary: fc.record({ do: constant('ack'), delivery: fc.nat(30) }) },
+  { weight: 2, arbitrary: fc.record({ do: constant('nack'), delivery: fc.nat(30) }) },
+  fc.record({ do: constant('leave'), member: fc.nat(9) }),
   fc.record({
-    do: of('read'),
+    do: constant('read'),
     topic,
     from: fc.integer({ min: 1, max: 15 }),
     sinceMs: time,
@@ -89,10 +92,10 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   }),
   {
     weight: 2,
-    arbitrary: fc.record({ do: of('retain'), topic, part: fc.constantFrom(0.2, 0.6, 0.9) }),
+    arbitrary: fc.record({ do: constant('retain'), topic, part: fc.constantFrom(0.2, 0.6, 0.9) }),
   },
-  fc.record({ do: of('forget'), topic, group }),
-  fc.record({ do: of('reopen') }),
+  fc.record({ do: constant('deleteGroup'), topic, group }),
+  fc.record({ do: constant('reopen') }),
 )
 
 export interface EventsModelOptions {
@@ -105,7 +108,7 @@ export interface EventsModelOptions {
 export function testEventsModel(
   t: Test,
   create: () => Maybe<{ adapter: EventsAdapter; reopen?: () => Maybe<EventsAdapter> }>,
-  { numRuns = toRuns(100), redelivery = 'by sequence' }: EventsModelOptions = {},
+  { numRuns = scaleRuns(100), redelivery = 'by sequence' }: EventsModelOptions = {},
 ): void {
   t.test('contract: delivers to every group the same events as a plain list', async (t) => {
     await fc.assert(
@@ -115,7 +118,7 @@ export function testEventsModel(
           const { adapter, reopen } = await create()
           const run = new Run(adapter, reopen, redelivery)
           try {
-            for (const step of steps) await run.take(step)
+            for (const step of steps) await run.run(step)
           } finally {
             await run.close()
           }
@@ -130,9 +133,9 @@ export function testEventsModel(
 class Run {
   #adapter: EventsAdapter
   readonly #reopen: (() => Maybe<EventsAdapter>) | undefined
-  readonly #topics: KnownTopic[] = TOPICS.map(() => ({ times: [], first: 1, groups: new Map() }))
-  #members: KnownMember[] = []
-  #deliveries: KnownDelivery[] = []
+  readonly #topics: ExpectedTopic[] = TOPICS.map(() => ({ times: [], first: 1, groups: new Map() }))
+  #members: ExpectedMember[] = []
+  #deliveries: ExpectedDelivery[] = []
 
   readonly #redelivery: EventsModelOptions['redelivery']
 
@@ -150,7 +153,7 @@ class Run {
     await this.#adapter.close?.()
   }
 
-  async take(step: Step): Promise<void> {
+  async run(step: Step): Promise<void> {
     switch (step.do) {
       case 'append':
         return this.#append(step)
@@ -163,17 +166,17 @@ class Run {
       case 'nack':
         return this.#settle(step.do, step.delivery)
       case 'leave': {
-        const known = pick(this.#members, step.member)
-        if (known === undefined) return
-        this.#members = this.#members.filter((one) => one !== known)
-        return this.#leave(known)
+        const leaving = pick(this.#members, step.member)
+        if (leaving === undefined) return
+        this.#members = this.#members.filter((member) => member !== leaving)
+        return this.#leave(leaving)
       }
       case 'read':
         return this.#read(step)
       case 'retain':
         return this.#retain(step)
-      case 'forget':
-        return this.#forget(step)
+      case 'deleteGroup':
+        return this.#deleteGroup(step)
       default:
         return this.#open()
     }
@@ -206,22 +209,22 @@ class Run {
     })
     const { sequence, sinceMs = 0 } = start
     const from = sequence ?? (start.sinceMs === undefined ? topic.times.length + 1 : 1)
-    let known: KnownGroup | undefined
+    let expected: ExpectedGroup | undefined
     if (name !== undefined) {
-      known = topic.groups.get(name) ?? {
+      expected = topic.groups.get(name) ?? {
         from,
         sinceMs,
         done: new Set(),
         pending: new Map(),
         attempts: new Map(),
       }
-      topic.groups.set(name, known)
+      topic.groups.set(name, expected)
     }
-    this.#members.push({ member, topic, group: known, next: from, sinceMs })
+    this.#members.push({ member, topic, group: expected, next: from, sinceMs })
   }
 
   /** Sequences that a member should receive. */
-  #expect({ topic, group, next, sinceMs }: KnownMember): number[] {
+  #expect({ topic, group, next, sinceMs }: ExpectedMember): number[] {
     const from = Math.max(topic.first, group?.from ?? next)
     const since = group?.sinceMs ?? sinceMs
     const result: number[] = []
@@ -279,13 +282,13 @@ class Run {
     }
   }
 
-  async #leave(known: KnownMember): Promise<void> {
-    await known.member.leave()
-    const { group } = known
+  async #leave(leaving: ExpectedMember): Promise<void> {
+    await leaving.member.leave()
+    const { group } = leaving
     for (const [sequence, owner] of group?.pending ?? [])
-      if (owner === known) group!.pending.delete(sequence)
+      if (owner === leaving) group!.pending.delete(sequence)
     // Later acknowledgements may be forgotten with the group.
-    this.#deliveries = this.#deliveries.filter(({ owner }) => owner !== known)
+    this.#deliveries = this.#deliveries.filter(({ owner }) => owner !== leaving)
   }
 
   async #read({
@@ -328,15 +331,21 @@ class Run {
     return (await this.#adapter.listTopics()).find(({ topic }) => topic === name)
   }
 
-  async #forget({ topic: index, group }: Extract<Step, { do: 'forget' }>): Promise<void> {
+  async #deleteGroup({ topic: index, group }: Extract<Step, { do: 'deleteGroup' }>): Promise<void> {
     if (this.#adapter.deleteGroup === undefined) return
     const name = GROUPS[group]!
     const { groups } = this.#topics[index]!
-    const known = groups.get(name)
-    check('forgotten', await this.#adapter.deleteGroup(TOPICS[index]!, name), known !== undefined)
+    const expectedGroup = groups.get(name)
+    check(
+      'deleted',
+      await this.#adapter.deleteGroup(TOPICS[index]!, name),
+      expectedGroup !== undefined,
+    )
     groups.delete(name)
-    this.#members = this.#members.filter((one) => one.group === undefined || one.group !== known)
-    this.#deliveries = this.#deliveries.filter(({ owner }) => owner.group !== known)
+    this.#members = this.#members.filter(
+      (member) => member.group === undefined || member.group !== expectedGroup,
+    )
+    this.#deliveries = this.#deliveries.filter(({ owner }) => owner.group !== expectedGroup)
   }
 
   async #open(): Promise<void> {
@@ -358,7 +367,7 @@ class Run {
 function checkAnyOrder(
   result: readonly number[],
   all: readonly number[],
-  group: KnownGroup | undefined,
+  group: ExpectedGroup | undefined,
 ): void {
   const isRedelivered = (sequence: number): boolean => group?.attempts.has(sequence) === true
   const repeated = all.filter(isRedelivered)

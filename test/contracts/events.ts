@@ -176,16 +176,16 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
     const { adapter } = await open(t)
     await append(adapter, ORDERS, ['a', 'b', 'c'])
     const all = await join(t, adapter, { start: FROM_START })
-    const some = await join(t, adapter, { start: { sequence: 3 } })
-    const live = await join(t, adapter, {})
+    const later = await join(t, adapter, { start: { sequence: 3 } })
+    const newOnly = await join(t, adapter, {})
     const ahead = await join(t, adapter, { start: { sequence: 5 } })
     await append(adapter, ORDERS, ['d', 'e'])
     t.same(await receive(all, 5), ['a', 'b', 'c', 'd', 'e'])
-    t.same(await receive(some, 3), ['c', 'd', 'e'])
-    t.same(await receive(live, 2), ['d', 'e'])
+    t.same(await receive(later, 3), ['c', 'd', 'e'])
+    t.same(await receive(newOnly, 2), ['d', 'e'])
     t.same(await receive(ahead, 1), ['e'])
     await append(adapter, ORDERS, ['f'])
-    for (const member of [all, some, live, ahead]) t.same(await receive(member, 1), ['f'])
+    for (const member of [all, later, newOnly, ahead]) t.same(await receive(member, 1), ['f'])
   })
 
   t.test('contract: starts a group at a time', async (t) => {
@@ -241,8 +241,8 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
 
   t.test('contract: delivers every event to one member of each group', async (t) => {
     const { adapter } = await open(t)
-    const one = await join(t, adapter, { name: 'shared', ackWaitMs: LONG_MS })
-    const two = await join(t, adapter, { name: 'shared', ackWaitMs: LONG_MS })
+    const first = await join(t, adapter, { name: 'shared', ackWaitMs: LONG_MS })
+    const second = await join(t, adapter, { name: 'shared', ackWaitMs: LONG_MS })
     const single = await join(t, adapter, { name: 'alone', ackWaitMs: LONG_MS })
     const otherTopic = await join(t, adapter, { name: 'shared', ackWaitMs: LONG_MS }, OTHER)
     const texts = Array.from({ length: 100 }, (_, i) => String(i))
@@ -250,7 +250,7 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
     await append(adapter, OTHER, ['x'])
     const received: string[][] = [[], []]
     await Promise.all(
-      [one, two].map(async (member, index) => {
+      [first, second].map(async (member, index) => {
         while (received[0]!.length + received[1]!.length < texts.length) {
           const pulled = await Promise.race([
             member.pull(7, UNLIMITED),
@@ -279,7 +279,7 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
     await append(adapter, ORDERS, ['a', 'b', 'c', 'd', 'e'])
     const group = { name: 'group', ackWaitMs: LONG_MS, start: FROM_START }
     const first = await join(t, adapter, group)
-    const deliveries = await takeAll(first, 4)
+    const deliveries = await receiveAll(first, 4)
     t.same(
       deliveries.map(({ attempt }) => attempt),
       [1, 1, 1, 1],
@@ -289,7 +289,7 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
     await deliveries[0]!.ack()
     await first.leave()
     const second = await join(t, adapter, { ...group, start: {} })
-    const repeated = await takeAll(second, 3)
+    const repeated = await receiveAll(second, 3)
     t.same(repeated.map(toPair), ['b 2', 'd 2', 'e 1'])
     for (const delivery of repeated) await delivery.ack()
     await append(adapter, ORDERS, ['f'])
@@ -302,19 +302,19 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
       const { adapter } = await open(t)
       await append(adapter, ORDERS, ['a', 'b'])
       const group = { name: 'group', ackWaitMs: SHORT_MS, start: FROM_START }
-      const one = await join(t, adapter, group)
-      const two = await join(t, adapter, group)
-      const [a, b] = await takeAll(one, 2)
+      const first = await join(t, adapter, group)
+      const second = await join(t, adapter, group)
+      const [a, b] = await receiveAll(first, 2)
       await b!.ack()
-      const [repeated] = await takeAll(two, 1)
+      const [repeated] = await receiveAll(second, 1)
       t.equal(toPair(repeated!), 'a 2')
       await a!.nack(0)
       await a!.ack()
       await append(adapter, ORDERS, ['c'])
       // Without the late acknowledgement it would be the next event, because its ack timeout expires first.
-      const c = await takeAll(two, 1)
+      const c = await receiveAll(second, 1)
       t.equal(toPair(c[0]!), 'c 1')
-      const after = await takeAll(one, 1)
+      const after = await receiveAll(first, 1)
       t.equal(toPair(after[0]!), 'c 2')
       await after[0]!.ack()
     },
@@ -324,22 +324,22 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
     const { adapter } = await open(t)
     await append(adapter, ORDERS, ['a', 'b', 'c'])
     const member = await join(t, adapter, { name: 'g', ackWaitMs: LONG_MS, start: FROM_START })
-    const [a] = await takeAll(member, 1)
+    const [a] = await receiveAll(member, 1)
     await a!.nack(0)
-    const [a2] = await takeAll(member, 1)
+    const [a2] = await receiveAll(member, 1)
     t.equal(toPair(a2!), 'a 2', 'before later events')
     const nackedMs = performance.now()
     await a2!.nack(SHORT_MS)
-    const [b, c] = await takeAll(member, 2)
+    const [b, c] = await receiveAll(member, 2)
     t.same([b!, c!].map(toPair), ['b 1', 'c 1'])
     await b!.ack()
     await b!.nack(0)
-    const [a3] = await takeAll(member, 1)
+    const [a3] = await receiveAll(member, 1)
     t.equal(toPair(a3!), 'a 3')
     t.ok(performance.now() - nackedMs > SHORT_MS * 0.9, 'not before its time')
     await a3!.ack()
     await c!.nack(0)
-    t.equal(toPair((await takeAll(member, 1))[0]!), 'c 2', 'an acknowledged event is settled')
+    t.equal(toPair((await receiveAll(member, 1))[0]!), 'c 2', 'an acknowledged event is settled')
   })
 
   t.test(
@@ -350,15 +350,15 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
       await append(adapter, ORDERS, texts)
       const group = { name: 'group', ackWaitMs: LONG_MS, start: FROM_START }
       const member = await join(t, adapter, group)
-      const [first] = await takeAll(member, 10)
+      const [first] = await receiveAll(member, 10)
       await first!.nack(0)
-      await takeAll(member, 1)
+      await receiveAll(member, 1)
       const waiting = member.pull(1, UNLIMITED)
       await member.leave()
       t.same(await waiting, [])
       const other = await join(t, adapter, group)
       t.same(
-        (await takeAll(other, 10)).map(toPair),
+        (await receiveAll(other, 10)).map(toPair),
         texts.map((text) => `${text} ${text === '0' ? 3 : 2}`),
       )
     },
@@ -369,20 +369,20 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
     await append(adapter, ORDERS, ['a', 'b'])
     const group = { ackWaitMs: LONG_MS, start: FROM_START }
     const first = await join(t, adapter, group)
-    for (const delivery of await takeAll(first, 2)) await delivery.ack()
+    for (const delivery of await receiveAll(first, 2)) await delivery.ack()
     await first.leave()
     const second = await join(t, adapter, group)
-    const [a] = await takeAll(second, 1)
+    const [a] = await receiveAll(second, 1)
     t.equal(toPair(a!), 'a 1')
     await a!.nack(0)
-    t.equal(toPair((await takeAll(second, 1))[0]!), 'a 2')
+    t.equal(toPair((await receiveAll(second, 1))[0]!), 'a 2')
     t.same((await adapter.listGroups?.(ORDERS)) ?? [], [])
   })
 
   t.test('contract: lists and deletes groups', async (t) => {
     const { adapter } = await open(t)
     if (adapter.listGroups === undefined || adapter.deleteGroup === undefined) {
-      t.pass('does not')
+      t.pass('the adapter does not list groups')
       return
     }
     await append(adapter, ORDERS, ['a', 'b', 'c'])
@@ -390,13 +390,13 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
     const member = await join(t, adapter, group)
     await join(t, adapter, { ...group, name: 'a' })
     await join(t, adapter, { ...group, name: 'elsewhere' }, OTHER)
-    const [first] = await takeAll(member, 2)
+    const [first] = await receiveAll(member, 2)
     await first!.ack()
     t.same(await adapter.listGroups(ORDERS), [
       { name: 'a', acked: 0, pending: 0 },
       { name: 'b', acked: 1, pending: 1 },
     ])
-    await takeAll(member, 1)
+    await receiveAll(member, 1)
     const rejected = t.rejects(member.pull(1, UNLIMITED), {
       code: 410,
       message: 'the group b was deleted',
@@ -409,12 +409,12 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
       ['a'],
     )
     const rejoined = await join(t, adapter, group)
-    t.same((await takeAll(rejoined, 3)).map(toPair), ['a 1', 'b 1', 'c 1'])
+    t.same((await receiveAll(rejoined, 3)).map(toPair), ['a 1', 'b 1', 'c 1'])
   })
 
   t.test('contract: limits a topic by bytes', async (t) => {
     const { adapter } = await open(t)
-    if (adapter.retain === undefined) return void t.pass('does not')
+    if (adapter.retain === undefined) return void t.pass('the adapter has no retention')
     const texts = Array.from({ length: 40 }, (_, i) => String(i).padEnd(1000, '.'))
     await append(adapter, ORDERS, texts)
     await append(adapter, OTHER, texts)
@@ -442,21 +442,21 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
     'contract: redelivers retained events to groups after retention removed other events',
     async (t) => {
       const { adapter } = await open(t)
-      if (adapter.retain === undefined) return void t.pass('does not')
+      if (adapter.retain === undefined) return void t.pass('the adapter has no retention')
       const group = { name: 'group', ackWaitMs: LONG_MS, start: FROM_START }
       const member = await join(t, adapter, group)
       const single = await join(t, adapter, { ackWaitMs: LONG_MS, start: FROM_START })
       const late = await join(t, adapter, { ...group, name: 'late', ackWaitMs: SHORT_MS })
       const texts = Array.from({ length: 40 }, (_, i) => String(i).padEnd(1000, '.'))
       await append(adapter, ORDERS, texts)
-      const [pending, own] = [await takeAll(member, 40), await takeAll(single, 40)]
-      await takeAll(late, 40)
-      for (const deliveries of [pending, own]) await deliveries[39]!.nack(0)
+      const [pending, ungrouped] = [await receiveAll(member, 40), await receiveAll(single, 40)]
+      await receiveAll(late, 40)
+      for (const deliveries of [pending, ungrouped]) await deliveries[39]!.nack(0)
       const [{ bytes }] = (await adapter.listTopics()) as [TopicState]
       await retain(adapter, ORDERS, { maxAgeMs: 0, maxBytes: bytes / 2 })
       const [{ first }] = (await adapter.listTopics()) as [TopicState]
       t.ok(first > 1)
-      for (const deliveries of [pending, own]) await deliveries[38]!.nack(0)
+      for (const deliveries of [pending, ungrouped]) await deliveries[38]!.nack(0)
       for (const consumer of [member, single])
         t.same(
           await takeSequences(consumer, 2),
@@ -481,11 +481,11 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
 
   t.test('contract: limits a topic by age', async (t) => {
     const { adapter } = await open(t)
-    if (adapter.retain === undefined) return void t.pass('does not')
+    if (adapter.retain === undefined) return void t.pass('the adapter has no retention')
     const group = { name: 'group', ackWaitMs: LONG_MS, start: FROM_START }
     const member = await join(t, adapter, group)
     await append(adapter, ORDERS, ['a', 'b'])
-    const pending = await takeAll(member, 1)
+    const pending = await receiveAll(member, 1)
     await retain(adapter, ORDERS, { maxAgeMs: LONG_MS, maxBytes: 0 })
     t.same(listTexts(await readAll(adapter, ORDERS)), ['a', 'b'])
     const isEmpty = async (): Promise<boolean> => {
@@ -511,7 +511,7 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
 
   t.test('contract: deletes an unused topic', async (t) => {
     const { adapter } = await open(t)
-    if (adapter.retain === undefined) return void t.pass('does not')
+    if (adapter.retain === undefined) return void t.pass('the adapter has no retention')
     const retention = { maxAgeMs: SHORT_MS, maxBytes: 0 }
     const group = await join(t, adapter, { name: 'group', ackWaitMs: LONG_MS })
     const single = await join(t, adapter, {}, OTHER)
@@ -543,11 +543,11 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
     'contract: a new group of the same name does not receive acknowledgements of a deleted group',
     async (t) => {
       const { adapter } = await open(t)
-      if (adapter.deleteGroup === undefined) return void t.pass('does not')
+      if (adapter.deleteGroup === undefined) return void t.pass('the adapter cannot delete groups')
       const group = { name: 'group', ackWaitMs: LONG_MS, start: FROM_START }
       const member = await join(t, adapter, group)
       await append(adapter, ORDERS, ['a', 'b', 'c'])
-      const pending = await takeAll(member, 3)
+      const pending = await receiveAll(member, 3)
       await adapter.deleteGroup(ORDERS, 'group')
       const next = await join(t, adapter, group)
       await pending[0]!.nack(0)
@@ -563,7 +563,7 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
 
   t.test('contract: deletes a topic with its events and groups', async (t) => {
     const { adapter } = await open(t)
-    if (adapter.deleteTopic === undefined) return void t.pass('does not')
+    if (adapter.deleteTopic === undefined) return void t.pass('the adapter cannot delete topics')
     t.equal(await adapter.deleteTopic(ORDERS), false)
     const texts = Array.from({ length: 2500 }, (_, i) => String(i))
     await append(adapter, ORDERS, texts)
@@ -574,7 +574,7 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
       await join(t, adapter, {}),
       await join(t, adapter, { ackWaitMs: LONG_MS }),
     ]
-    const [pending] = await takeAll(members[0]!, 2500)
+    const [pending] = await receiveAll(members[0]!, 2500)
     const rejected = members.map((member) =>
       t.rejects(member.pull(1, UNLIMITED), { code: 410, message: 'the topic orders was deleted' }),
     )
@@ -588,7 +588,7 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
     t.same(listTexts(await readAll(adapter, OTHER)), ['other'])
     const rejoined = await join(t, adapter, group)
     t.same(await append(adapter, ORDERS, ['a', 'b']), [1, 2])
-    t.same((await takeAll(rejoined, 2)).map(toPair), ['a 1', 'b 1'])
+    t.same((await receiveAll(rejoined, 2)).map(toPair), ['a 1', 'b 1'])
   })
 
   t.test('contract: delivers nothing after close', async (t) => {
@@ -607,7 +607,7 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
     const { adapter, reopen } = await create(t)
     if (reopen === undefined) {
       await adapter.close?.()
-      return void t.pass('is not persistent')
+      return void t.pass('the adapter is not persistent')
     }
     const texts = Array.from({ length: 50 }, (_, i) => String(i))
     await append(adapter, ORDERS, texts)
@@ -616,7 +616,7 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
     await join(t, adapter, { ...group, name: 'new', start: {} })
     await join(t, adapter, since)
     const member = await join(t, adapter, group)
-    const deliveries = await takeAll(member, 20)
+    const deliveries = await receiveAll(member, 20)
     const isAcked = (i: number): boolean => i < 5 || i % 3 === 0
     for (const [i, delivery] of deliveries.entries()) if (isAcked(i)) await delivery.ack()
     await adapter.close?.()
@@ -628,7 +628,7 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
     t.same(await append(repeated, ORDERS, ['50']), [51])
     await appendAt(repeated, ORDERS, [1e15])
     const remaining = [...texts.filter((_, i) => i >= 20 || !isAcked(i)), '50', String(1e15)]
-    const result = await takeAll(await join(t, repeated, group), remaining.length)
+    const result = await receiveAll(await join(t, repeated, group), remaining.length)
     t.same(listTexts(result.map(({ event }) => event)), remaining)
     for (const { event, attempt } of result)
       t.ok(attempt <= (event.sequence <= 20 ? 2 : 1), `${getText(event)}: ${attempt}`)
@@ -666,16 +666,16 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
     const other = await openAnother()
     t.teardown(() => other.close?.())
     const group = { name: 'group', ackWaitMs: LONG_MS }
-    const one = await join(t, adapter, group)
-    const live = await join(t, other, {})
+    const first = await join(t, adapter, group)
+    const newOnly = await join(t, other, {})
     t.same(await append(adapter, ORDERS, ['a']), [1])
     t.same(await append(other, ORDERS, ['b']), [2])
-    t.same(await receive(live, 2), ['a', 'b'])
-    const [a, b] = await takeAll(one, 2)
+    t.same(await receive(newOnly, 2), ['a', 'b'])
+    const [a, b] = await receiveAll(first, 2)
     await a!.ack()
-    const two = await join(t, other, group)
+    const second = await join(t, other, group)
     await b!.nack(0)
-    const [repeated] = await takeAll(two, 1)
+    const [repeated] = await receiveAll(second, 1)
     t.equal(toPair(repeated!), 'b 2')
     await repeated!.ack()
     const texts = Array.from({ length: 200 }, (_, i) => String(i))
@@ -685,7 +685,7 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
     ])
     const received: string[][] = [[], []]
     await Promise.all(
-      [one, two].map(async (member, index) => {
+      [first, second].map(async (member, index) => {
         while (received[0]!.length + received[1]!.length < 200) {
           const pulled = await Promise.race([member.pull(7, UNLIMITED), isFull(received, 200)])
           for (const { event } of pulled) received[index]!.push(getText(event))
@@ -767,18 +767,18 @@ async function pullSome(
   maxBytes = UNLIMITED,
 ): Promise<readonly EventDelivery[]> {
   // An adapter need not keep the process alive.
-  const alive = setInterval(() => {}, 1000)
+  const keepAlive = setInterval(() => {}, 1000)
   try {
     for (;;) {
       const deliveries = await member.pull(limit, maxBytes)
       if (deliveries.length > 0) return deliveries
     }
   } finally {
-    clearInterval(alive)
+    clearInterval(keepAlive)
   }
 }
 
-async function takeAll(member: EventMember, count: number): Promise<EventDelivery[]> {
+async function receiveAll(member: EventMember, count: number): Promise<EventDelivery[]> {
   const received: EventDelivery[] = []
   while (received.length < count)
     received.push(...(await pullSome(member, count - received.length)))
@@ -795,7 +795,7 @@ async function takeSequences(member: EventMember, count: number): Promise<number
 
 /** Payloads of the next events, as text. */
 async function receive(member: EventMember, count: number): Promise<string[]> {
-  return (await takeAll(member, count)).map(({ event }) => getText(event))
+  return (await receiveAll(member, count)).map(({ event }) => getText(event))
 }
 
 async function retain(

@@ -8,7 +8,7 @@ import type { ListenerSubject } from './listener-subject.ts'
 /** Number of concurrent probes. */
 const PARALLEL = 12
 /** A server that neither responds nor closes for this time waits for more input. */
-const QUIET_MS = 250
+const IDLE_MS = 250
 
 const MODES: readonly [string, (x: Exchange) => void | Promise<void>][] = [
   ['responds immediately', (x) => x.reply(200, 'served')],
@@ -35,11 +35,11 @@ export function testListenerProbes({ create, name }: ListenerSubject): void {
 
       const check = async (probe: Probe, number: number) => {
         // A unique path for the hidden request of each probe, as long as the replaced path, because lengths matter.
-        const hidden = `/sm-${String(number).padStart(5, '0')}`
-        const raw = probe.raw.replaceAll('/smuggled', hidden)
-        const { text, closed } = await new RawClient(port).send(raw).settle(QUIET_MS)
+        const hiddenPath = `/sm-${String(number).padStart(5, '0')}`
+        const raw = probe.raw.replaceAll('/smuggled', hiddenPath)
+        const { text, closed } = await new RawClient(port).send(raw).settle(IDLE_MS)
         const served = statusCodes(text).filter((status) => status === 200).length
-        const smuggled = counts.get(hidden) ?? 0
+        const smuggled = counts.get(hiddenPath) ?? 0
         const problems: string[] = []
         if (smuggled > 0) problems.push('the hidden request was served')
         if (served > 1) problems.push(`${served} requests were served`)
@@ -47,7 +47,7 @@ export function testListenerProbes({ create, name }: ListenerSubject): void {
           const [status] = statusCodes(text)
           if (served > 0) problems.push('it was served')
           if (status !== undefined && (status < 400 || (status >= 500 && status !== 505)))
-            problems.push(`answered ${status}`)
+            problems.push(`status ${status}`)
           if (status !== undefined && !closed) problems.push('the connection was left open')
         }
         t.same(problems, [], probe.name, {
@@ -58,11 +58,11 @@ export function testListenerProbes({ create, name }: ListenerSubject): void {
       }
 
       const queue = [...probes.entries()]
-      const work = async () => {
+      const runWorker = async () => {
         for (let next = queue.shift(); next !== undefined; next = queue.shift())
           await check(next[1], next[0])
       }
-      await Promise.all(Array.from({ length: PARALLEL }, work))
+      await Promise.all(Array.from({ length: PARALLEL }, runWorker))
 
       const after = await new RawClient(port)
         .send('GET /after HTTP/1.1\r\nHost: a.test\r\n\r\n')

@@ -30,10 +30,10 @@ export function testRegistry(t: Test, create: () => Maybe<RegistrySubject>): voi
   const open = async (t: Test): Promise<OpenSubject> => {
     const subject = await create()
     t.teardown(() => subject.registry.close?.())
-    const bare = (service: Service): Service => ({ ...service, nodes: [] })
+    const withoutNodes = (service: Service): Service => ({ ...service, nodes: [] })
     return {
       ...subject,
-      listed: (services) => (subject.listsNodes === false ? services.map(bare) : services),
+      listed: (services) => (subject.listsNodes === false ? services.map(withoutNodes) : services),
     }
   }
 
@@ -65,7 +65,7 @@ export function testRegistry(t: Test, create: () => Maybe<RegistrySubject>): voi
 
   t.test('contract: a watch reports added, changed and removed services', async (t) => {
     const { registry, replaceServices, listed, listsNodes } = await open(t)
-    if (registry.watch === undefined) return t.comment('has no watch')
+    if (registry.watch === undefined) return t.comment('the registry has no watch')
     const events: RegistryEvent[] = []
     const stop = registry.watch((event) => events.push(event))
     const expectEvent = async (
@@ -80,10 +80,10 @@ export function testRegistry(t: Test, create: () => Maybe<RegistrySubject>): voi
     await expectEvent('create', GREETER)
     await replaceServices([GREETER, GREETER_NEXT])
     await expectEvent('create', GREETER_NEXT, 'a new version')
-    const smaller = makeService(GREETER.name, ['127.0.0.1:9001'])
-    await replaceServices([smaller, GREETER_NEXT])
-    if (listsNodes !== false) await expectEvent('update', smaller, 'one node fewer')
-    await replaceServices([smaller])
+    const withoutSecondNode = makeService(GREETER.name, ['127.0.0.1:9001'])
+    await replaceServices([withoutSecondNode, GREETER_NEXT])
+    if (listsNodes !== false) await expectEvent('update', withoutSecondNode, 'one node fewer')
+    await replaceServices([withoutSecondNode])
     await expectEvent('delete', { ...GREETER_NEXT, nodes: [] })
     stop()
     await replaceServices([])
@@ -93,7 +93,7 @@ export function testRegistry(t: Test, create: () => Maybe<RegistrySubject>): voi
 
   t.test('contract: a watch of one service reports only that service', async (t) => {
     const { registry, replaceServices } = await open(t)
-    if (registry.watch === undefined) return t.comment('has no watch')
+    if (registry.watch === undefined) return t.comment('the registry has no watch')
     const events: RegistryEvent[] = []
     const stop = registry.watch((event) => events.push(event), { service: GREETER.name })
     const next = async (): Promise<RegistryEvent> => {
@@ -101,18 +101,18 @@ export function testRegistry(t: Test, create: () => Maybe<RegistrySubject>): voi
       return events.shift()!
     }
     await replaceServices([USERS])
-    const smaller = makeService(GREETER.name, ['127.0.0.1:9001'])
-    await replaceServices([USERS, smaller])
-    t.same(await next(), { type: 'create', service: smaller })
+    const withoutSecondNode = makeService(GREETER.name, ['127.0.0.1:9001'])
+    await replaceServices([USERS, withoutSecondNode])
+    t.same(await next(), { type: 'create', service: withoutSecondNode })
     await replaceServices([GREETER])
     t.same(await next(), { type: 'update', service: GREETER }, 'a node was added')
     await replaceServices([GREETER, GREETER_NEXT])
     t.same(await next(), { type: 'create', service: GREETER_NEXT }, 'nodes of all its versions')
-    await replaceServices([smaller, GREETER_NEXT])
-    t.same(await next(), { type: 'update', service: smaller }, 'a node was removed')
-    const reweighted = makeService(GREETER.name, [makeNode('127.0.0.1:9001', { weight: '2' })])
-    await replaceServices([reweighted, GREETER_NEXT])
-    t.same(await next(), { type: 'update', service: reweighted }, 'a node changed')
+    await replaceServices([withoutSecondNode, GREETER_NEXT])
+    t.same(await next(), { type: 'update', service: withoutSecondNode }, 'a node was removed')
+    const withOtherWeight = makeService(GREETER.name, [makeNode('127.0.0.1:9001', { weight: '2' })])
+    await replaceServices([withOtherWeight, GREETER_NEXT])
+    t.same(await next(), { type: 'update', service: withOtherWeight }, 'a node changed')
     await replaceServices([])
     await waitUntil(() => events.length >= 2)
     const deletion = [await next(), await next()].map(({ type, service }) => [type, service.name])
@@ -125,7 +125,7 @@ export function testRegistry(t: Test, create: () => Maybe<RegistrySubject>): voi
 
   t.test('contract: a watch reports nothing without changes', async (t) => {
     const { registry, replaceServices, listed } = await open(t)
-    if (registry.watch === undefined) return t.comment('has no watch')
+    if (registry.watch === undefined) return t.comment('the registry has no watch')
     await replaceServices([GREETER])
     const events: RegistryEvent[] = []
     t.teardown(registry.watch((event) => events.push(event)))
@@ -140,7 +140,7 @@ export function testRegistry(t: Test, create: () => Maybe<RegistrySubject>): voi
     async (t) => {
       const { registry, replaceServices, restart } = await open(t)
       if (registry.watch === undefined || restart === undefined)
-        return t.comment('is never unavailable')
+        return t.comment('the registry is never unavailable')
       await replaceServices([GREETER, GREETER_NEXT, USERS])
       const watch = (service?: string): string[] => {
         const events: string[] = []
@@ -158,8 +158,8 @@ export function testRegistry(t: Test, create: () => Maybe<RegistrySubject>): voi
       const ofGreeter = watch(GREETER.name)
       await registry.listServices()
       await registry.getService(GREETER.name)
-      const smaller = makeService(GREETER.name, ['127.0.0.1:9001'])
-      await restart([smaller])
+      const withoutSecondNode = makeService(GREETER.name, ['127.0.0.1:9001'])
+      await restart([withoutSecondNode])
       await waitUntil(() => ofAll.includes('back') && ofGreeter.includes('back'))
       const deletion = [`delete ${GREETER.name} next`, `update ${GREETER.name} latest`]
       for (const reported of [ofAll, ofGreeter]) {
@@ -176,7 +176,7 @@ export function testRegistry(t: Test, create: () => Maybe<RegistrySubject>): voi
 
   t.test('contract: calls every listener even if another one throws', async (t) => {
     const { registry, replaceServices } = await open(t)
-    if (registry.watch === undefined) return t.comment('has no watch')
+    if (registry.watch === undefined) return t.comment('the registry has no watch')
     const warnings = t.capture(process, 'emitWarning', () => {})
     const reported: string[] = []
     t.teardown(
@@ -202,7 +202,7 @@ export function testRegistry(t: Test, create: () => Maybe<RegistrySubject>): voi
   t.test('contract: register adds nodes to a version and deregister removes them', async (t) => {
     const { registry } = await open(t)
     if (registry.register === undefined || registry.deregister === undefined) {
-      return t.comment('is read-only')
+      return t.comment('the registry is read-only')
     }
     const [one, two] = ['127.0.0.1:9001', '127.0.0.1:9002'].map((address) =>
       makeService(GREETER.name, [address]),
@@ -227,7 +227,7 @@ export function testRegistry(t: Test, create: () => Maybe<RegistrySubject>): voi
 
   t.test('contract: rejects a malformed registration with a reason', async (t) => {
     const { registry } = await open(t)
-    if (registry.register === undefined) return t.comment('is read-only')
+    if (registry.register === undefined) return t.comment('the registry is read-only')
     const invalid: [Service, RegExp][] = [
       [makeService('', ['a:1']), /service name must be .* got ""/],
       [makeService('a/b', ['a:1']), /got "a\/b"/],

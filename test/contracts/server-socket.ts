@@ -433,10 +433,10 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     const { connect, gateway } = await openServer(t, create)
     for (const end of ['close', 'terminate'] as const) {
       const { client, recorder, socket } = await connect()
-      recorder.onData = () => (end === 'close' ? socket.close(4000, 'enough') : socket.terminate())
+      recorder.onData = () => (end === 'close' ? socket.close(4000, 'done') : socket.terminate())
       const closed = getClose(client)
       for (let i = 0; i < 10; i++) client.send('x')
-      t.equal(await closed, end === 'close' ? '4000 enough' : '1006')
+      t.equal(await closed, end === 'close' ? '4000 done' : '1006')
       t.equal(recorder.bytes, 1, 'later messages are dropped')
     }
     await gateway.idle()
@@ -558,7 +558,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
       client.send(Buffer.from(message))
     }
     const total = count * message.length
-    const bufferedBytes = await settled(() => client.bufferedAmount)
+    const bufferedBytes = await whenStable(() => client.bufferedAmount)
     t.ok(
       total - bufferedBytes < SLACK_BYTES,
       `${total - bufferedBytes} of ${total} bytes were accepted`,
@@ -575,7 +575,10 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     for (let i = 0; i < 8; i++) socket.send(Buffer.alloc(MIB), true)
     await back
     const before = recorder.bytes
-    t.ok((await settled(() => recorder.bytes)) - before < SLACK_BYTES, 'the client is still paused')
+    t.ok(
+      (await whenStable(() => recorder.bytes)) - before < SLACK_BYTES,
+      'the client is still paused',
+    )
     socket.resume()
     socket.resume()
     await waitUntil(() => next === count)
@@ -622,7 +625,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
       socket.pause()
     }
     for (let i = 0; i < 10; i++) client.send(`${i}`)
-    await settled(() => recorder.messages.length)
+    await whenStable(() => recorder.messages.length)
     t.strictSame(recorder.messages, ['0'])
     recorder.onData = undefined
     socket.resume()
@@ -645,9 +648,10 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     for (let i = 0; i < 1500; i++) {
       const message = randomBytes(Math.floor(random() < 0.02 ? MIB * random() : 3000 * random()))
       sent.push(hash(message))
-      const cut = random() < 0.3 ? Math.floor(message.length * random()) : 0
-      if (cut > 0) client.send(message.subarray(0, cut), { fin: false, binary: true })
-      client.send(message.subarray(cut), { fin: true, binary: true })
+      const fragmentEnd = random() < 0.3 ? Math.floor(message.length * random()) : 0
+      if (fragmentEnd > 0)
+        client.send(message.subarray(0, fragmentEnd), { fin: false, binary: true })
+      client.send(message.subarray(fragmentEnd), { fin: true, binary: true })
       if (random() < 0.2) await new Promise(setImmediate)
       if (random() < 0.3) socket.resume()
     }
@@ -671,10 +675,10 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     socket.pause()
     for (let i = 0; i < 100; i++) client.send(Buffer.alloc(64 * KIB))
     const end = getClose(client)
-    socket.close(4000, 'enough')
-    t.equal(await end, '4000 enough')
+    socket.close(4000, 'done')
+    t.equal(await end, '4000 done')
     await gateway.idle()
-    t.strictSame(recorder.ends, ['4000 enough'])
+    t.strictSame(recorder.ends, ['4000 done'])
   })
 
   t.test(`${name}: ends a client that is paused for a minute`, async (t) => {
@@ -833,11 +837,11 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     t.strictSame(server.recorders[0]!.ends, [])
   })
 
-  t.test(`${name}: does not accept a client that left before the handshake response`, async (t) => {
+  t.test(`${name}: does not accept a client that disconnected before the handshake response`, async (t) => {
     const returned: unknown[] = []
-    let resolveLeft: () => void = () => {}
+    let resolveDisconnect: () => void = () => {}
     const vanished = new Promise<void>((resolve) => {
-      resolveLeft = resolve
+      resolveDisconnect = resolve
     })
     const server = await openServer(t, create, {
       handle: async (recorder) => {
@@ -850,7 +854,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     await waitUntil(() => server.recorders.length === 1)
     client.destroy()
     await server.gateway.idle()
-    resolveLeft()
+    resolveDisconnect()
     await waitUntil(() => returned.length === 1)
     t.strictSame(returned, [undefined])
     t.strictSame(server.recorders[0]!.ends, [])
@@ -952,7 +956,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     if (subject.pausesClients) {
       socket.pause()
       for (let i = 0; i < 400; i++) client.send(Buffer.alloc(64 * KIB))
-      await settled(() => client.bufferedAmount)
+      await whenStable(() => client.bufferedAmount)
       t.ok(recorder.bytes < SLACK_BYTES, `${recorder.bytes} bytes arrived`)
       socket.resume()
       await waitUntil(() => recorder.bytes === 400 * 64 * KIB + 8)
@@ -1006,7 +1010,7 @@ function parseClose(text: string): [code: number, reason: string] {
 }
 
 /** Waits until the value is stable and returns it. */
-async function settled(read: () => number): Promise<number> {
+async function whenStable(read: () => number): Promise<number> {
   let value = read()
   for (let same = 0; same < 6; ) {
     await new Promise((resolve) => setTimeout(resolve, 50))

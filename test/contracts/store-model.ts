@@ -5,7 +5,7 @@ import { GatewayError } from '../../core/errors.ts'
 import type { StoreQuery } from '../../domain/store/page.ts'
 import { createStore, type StoreWrite } from '../../domain/store/store.ts'
 import type { Maybe } from '../../lib/async/maybe.ts'
-import { toRuns } from '../fixtures/property-runs.ts'
+import { scaleRuns } from '../fixtures/property-runs.ts'
 
 const TABLES = ['one', 'two'].map((table) => ({ database: 'mx', table }))
 
@@ -86,7 +86,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 export function testStoreModel(
   t: Test,
   create: () => Maybe<StoreAdapter>,
-  numRuns: number = toRuns(100),
+  numRuns: number = scaleRuns(100),
 ): void {
   t.test('contract: contains the same records as a plain list', async (t) => {
     await fc.assert(
@@ -104,7 +104,9 @@ export function testStoreModel(
             if (step.do === 'wait') clock.ms += step.ms
             else if (step.do === 'purge') await adapter.purge?.(clock.ms, 10)
             else if (step.do === 'list') {
-              const all = [...known[step.table]!.values()].filter((one) => exists(one, clock.ms))
+              const all = [...known[step.table]!.values()].filter((record) =>
+                exists(record, clock.ms),
+              )
               const page = await store.list(TABLES[step.table]!, step.query)
               checkPage(toPage(all, step.query), page, step.query)
             } else {

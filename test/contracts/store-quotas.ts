@@ -18,7 +18,7 @@ const QUOTAS: StoreQuotas = {
 export function testStoreQuotas(
   t: Test,
   create: (t: Test) => Maybe<OpenWithQuotas>,
-  keeps: boolean,
+  isPersistent: boolean,
 ): void {
   const write = (
     key: string,
@@ -36,7 +36,7 @@ export function testStoreQuotas(
       const [outcome] = await adapter.commit([group], NOW_MS)
       return outcome instanceof Error ? outcome : 'done'
     }
-  const excess = {
+  const quotaError = {
     ...{ id: 'store', code: 507 },
     message:
       /^quota_store reached in namespace acme: \d+ bytes of 100000b? in use; delete records or blobs, or raise the quota \(quota_store=acme=\.\.\.\)$/,
@@ -47,10 +47,10 @@ export function testStoreQuotas(
     t.teardown(() => adapter.close?.())
     const commit = toCommit(adapter)
     t.equal(await commit(write('a', 60_000)), 'done')
-    t.match(await commit(write('b', 60_000)), excess)
+    t.match(await commit(write('b', 60_000)), quotaError)
     t.equal(await adapter.read(write('b', 0).table, 'b'), undefined)
     t.equal(await commit(write('a', 61_000)), 'done', 'replaced values are not counted')
-    t.match(await commit(write('c', 1), write('b', 60_000)), excess, 'the total of a group')
+    t.match(await commit(write('c', 1), write('b', 60_000)), quotaError, 'the total of a group')
     const outcomes = await adapter.commit(
       [
         [write('b', 60_000)],
@@ -73,19 +73,19 @@ export function testStoreQuotas(
     t.teardown(() => adapter.close?.())
     const commit = toCommit(adapter)
     t.equal(await commit(write('a', 90_000)), 'done')
-    t.match(await commit(write('b', 20_000)), excess)
+    t.match(await commit(write('b', 20_000)), quotaError)
     t.equal(await commit(write('a', 70_000)), 'done')
     t.equal(await commit(write('b', 20_000, { expiresMs: NOW_MS + 1 })), 'done')
-    t.match(await commit(write('c', 20_000)), excess)
+    t.match(await commit(write('c', 20_000)), quotaError)
     t.equal(await commit(remove('a'), write('c', 60_000)), 'done')
-    t.match(await commit(write('d', 30_000)), excess)
+    t.match(await commit(write('d', 30_000)), quotaError)
     await adapter.purge!(NOW_MS + 1, 100)
     t.equal(await commit(write('d', 30_000)), 'done')
     for (const key of ['c', 'd']) t.equal(await commit(remove(key)), 'done')
     t.equal(await commit(write('e', 95_000)), 'done')
   })
 
-  if (keeps)
+  if (isPersistent)
     t.test('quotas: counts stored records after reopening', async (t) => {
       const open = await create(t)
       const first = await open(QUOTAS)
@@ -93,7 +93,7 @@ export function testStoreQuotas(
       await first.close?.()
       const reopened = await open(QUOTAS)
       t.teardown(() => reopened.close?.())
-      t.match(await toCommit(reopened)(write('b', 20_000)), excess)
+      t.match(await toCommit(reopened)(write('b', 20_000)), quotaError)
       t.equal(await toCommit(reopened)(remove('a'), write('b', 20_000)), 'done')
     })
 }
@@ -105,10 +105,10 @@ export function testStoreQuotas(
 export function testStoreReserve(
   t: Test,
   create: () => (maxBytes: number) => StoreAdapter,
-  keeps = false,
+  isPersistent = false,
 ): void {
   const LIMIT = 160_000
-  const full = { id: 'store', code: 507, message: 'the store is full: nothing was written' }
+  const fullError = { id: 'store', code: 507, message: 'the store is full: nothing was written' }
   const change = (database: string, table: string, key: string, bytes?: number): StoreChange => ({
     ...{
       table: { database, table },
@@ -127,30 +127,30 @@ export function testStoreReserve(
         groups.map((group) => [group]),
         NOW_MS,
       )
-      for (const outcome of outcomes) if (outcome instanceof Error) t.match(outcome, full)
+      for (const outcome of outcomes) if (outcome instanceof Error) t.match(outcome, fullError)
       return outcomes.map((outcome) => !(outcome instanceof Error))
     }
-    const ordinary = [change('tb', 'a', '2', 10_000), change('mx', 'a', '2', 10_000)]
+    const unreserved = [change('tb', 'a', '2', 10_000), change('mx', 'a', '2', 10_000)]
     const reserved = [
       change('mx', 'auth', 'rule', 10_000),
       change('mx', 'runtime', 'object', 5_000),
       change('mx', 'auth', 'more', 10_000),
     ]
-    t.same(await commit(adapter, change('tb', 'a', '1', 150_000), ...ordinary, ...reserved), [
+    t.same(await commit(adapter, change('tb', 'a', '1', 150_000), ...unreserved, ...reserved), [
       ...[true, false, false],
       ...[true, true, false],
     ])
-    if (keeps) {
+    if (isPersistent) {
       const other = open(LIMIT)
       t.teardown(() => other.close?.())
-      t.same(await commit(other, ...ordinary), [false, false], 'another server')
+      t.same(await commit(other, ...unreserved), [false, false], 'another server')
       const lower = open(LIMIT / 2)
       t.teardown(() => lower.close?.())
       t.same(await commit(lower, change('mx', 'auth', 'less', 1)), [false], 'a lower limit')
       t.same(await commit(lower, change('tb', 'a', '1', 149_000)), [true], 'shorter than before')
     }
     t.same(await commit(adapter, change('tb', 'a', '1')), [true])
-    t.same(await commit(adapter, ...ordinary), [true, true], 'space is available again')
+    t.same(await commit(adapter, ...unreserved), [true, true], 'space is available again')
   })
 
   t.test('denies the reserve to records of tenants, and frees it by deletions', async (t) => {
@@ -166,7 +166,7 @@ export function testStoreReserve(
     t.notOk(await commit(change('mx', 'auth', 'rule', 100), login), 'as part of a group')
     t.ok(await commit(change('mx', 'auth', 'account', 9000)), 'of an operator')
     t.notOk(await commit(change('mx', 'auth', 'revoked', 2000)), 'the reserve is full')
-    const ban = [change('mx', 'auth', 'account'), change('mx', 'auth', 'revoked', 2000)]
-    t.ok(await commit(...ban), 'a deletion makes room for its replacement')
+    const replacement = [change('mx', 'auth', 'account'), change('mx', 'auth', 'revoked', 2000)]
+    t.ok(await commit(...replacement), 'a deletion makes room for its replacement')
   })
 }

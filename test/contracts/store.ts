@@ -334,7 +334,7 @@ export function testStore(t: Test, create: (t: Test) => Maybe<StoreSubject>): vo
 
   t.test('contract: purges only expired records, oldest first', async (t) => {
     const { adapter } = await open(t)
-    if (adapter.purge === undefined) return t.comment('purges by itself')
+    if (adapter.purge === undefined) return t.comment('the adapter purges expired records itself')
     const other: StoreTable = { database: 'a', table: 'b' }
     await commit(adapter, [
       [
@@ -420,7 +420,7 @@ export function testStore(t: Test, create: (t: Test) => Maybe<StoreSubject>): vo
 
   t.test('contract: restores committed records after reopening', async (t) => {
     const { adapter, reopen } = await open(t)
-    if (reopen === undefined) return t.comment('is not persistent')
+    if (reopen === undefined) return t.comment('the adapter is not persistent')
     const [first] = await commit(adapter, [
       [
         write('a', { value: Buffer.from('kept'), metadata: { b: 'c' } }),
@@ -495,6 +495,6 @@ function compare(a: string, b: string): number {
   return Buffer.compare(Buffer.from(a), Buffer.from(b))
 }
 
-async function waitUntil(holds: () => boolean): Promise<void> {
-  while (!holds()) await delay(1)
+async function waitUntil(condition: () => boolean): Promise<void> {
+  while (!condition()) await delay(1)
 }

@@ -26,7 +26,7 @@ export interface TunnelSubject {
   readonly create: CreateListener
   readonly name: 'uws' | 'node'
   /** Close code for a client whose backend closed without a close frame. */
-  readonly backendDied: string
+  readonly backendClosed: string
   /** Events after a client's close code 3000; some parsers reject codes between 1011 and 4000. */
   readonly clientClosed3000: readonly string[]
   /** Whether a frame without a mask ends the WebSocket, as required by RFC 6455 §5.1. */
@@ -44,7 +44,7 @@ const HANDSHAKE =
 
 /** Contract of listeners for WebSockets relayed to a backend (RFC 6455). */
 export function testTunnel(subject: TunnelSubject): void {
-  const { create, name, backendDied } = subject
+  const { create, name, backendClosed } = subject
   t.test(`${name}: transfers text as text and bytes as bytes in order`, async (t) => {
     const backend = await openBackendServer(t)
     const { port } = await openWebGateway(t, create, [backend.port])
@@ -211,8 +211,8 @@ export function testTunnel(subject: TunnelSubject): void {
         const [code, reason = ''] = close.split(' ')
         if (code === '1005') sender.close()
         else sender.close(Number(code), reason)
-        const odd = from === 'client' && close === '3000'
-        const expected = odd ? subject.clientClosed3000 : [close]
+        const isClientClose3000 = from === 'client' && close === '3000'
+        const expected = isClientClose3000 ? subject.clientClosed3000 : [close]
         for (const end of await ends) t.ok(expected.includes(end), `from the ${from}: ${end}`)
       }
       await gateway.idle()
@@ -234,7 +234,7 @@ export function testTunnel(subject: TunnelSubject): void {
     peer.pause()
     const count = 200
     for (let i = 0; i < count; i++) client.send(Buffer.alloc(64 * KIB, i))
-    await settled(() => client.bufferedAmount)
+    await whenStable(() => client.bufferedAmount)
     const received: number[] = []
     peer.on('message', (data: Buffer) => received.push(data[0]!))
     peer.resume()
@@ -330,7 +330,7 @@ export function testTunnel(subject: TunnelSubject): void {
         peer.send(Buffer.from(message))
       }
       const total = count * message.length
-      const bufferedBytes = await settled(() => peer.bufferedAmount)
+      const bufferedBytes = await whenStable(() => peer.bufferedAmount)
       // The sent bytes are in the buffers of two connections and the gateway.
       t.ok(
         total - bufferedBytes < 16 * MIB,
@@ -373,7 +373,7 @@ export function testTunnel(subject: TunnelSubject): void {
           client.send(Buffer.from(message))
         }
         const total = count * size
-        const bufferedBytes = await settled(() => client.bufferedAmount)
+        const bufferedBytes = await whenStable(() => client.bufferedAmount)
         t.ok(
           total - bufferedBytes < 16 * MIB,
           `${total - bufferedBytes} of ${total} bytes were accepted`,
@@ -415,7 +415,7 @@ export function testTunnel(subject: TunnelSubject): void {
       const count = 1000
       for (let i = 0; i < count; i++) client.send(Buffer.alloc(64 * KIB))
       const total = count * 64 * KIB
-      await settled(() => client.bufferedAmount)
+      await whenStable(() => client.bufferedAmount)
       // Repeatedly sends more data than the client accepts in one read.
       for (let round = 0; round < 20; round++) {
         const back = nextMessage(client)
@@ -468,7 +468,7 @@ export function testTunnel(subject: TunnelSubject): void {
     t.ok(reply.body === body, 'the body is complete')
   })
 
-  t.test(`${name}: ends the client's WebSocket when the backend dies`, async (t) => {
+  t.test(`${name}: ends the client's WebSocket when the backend disconnects`, async (t) => {
     const backend = await openBackendServer(t)
     const { port, gateway, upstream } = await openWebGateway(t, create, [backend.port])
     const accepted = backend.accepted()
@@ -476,7 +476,7 @@ export function testTunnel(subject: TunnelSubject): void {
     const peer = await accepted
     const end = getClose(client)
     peer.terminate()
-    t.equal(await end, backendDied)
+    t.equal(await end, backendClosed)
     await gateway.idle()
     t.equal(upstream.nodes[0]!.active, 0)
   })
@@ -565,10 +565,10 @@ export function testTunnel(subject: TunnelSubject): void {
         const accepted = backend.accepted()
         const client = await connectWebSocket(t, port)
         const peer = await accepted
-        const fits = nextMessage(from === 'client' ? peer : client)
+        const delivered = nextMessage(from === 'client' ? peer : client)
         const [sender, receiver] = from === 'client' ? [client, peer] : [peer, client]
         sender.send(Buffer.alloc(64 * KIB))
-        t.equal((await fits).length, 64 * KIB)
+        t.equal((await delivered).length, 64 * KIB)
         let over = 0
         receiver.on('message', () => over++)
         const ends = Promise.all([getClose(client), getClose(peer)])
@@ -624,8 +624,8 @@ export function testTunnel(subject: TunnelSubject): void {
       const node = { id: 'silent', address: `127.0.0.1:${quiet}`, metadata }
       const backend = await openBackendServer(t)
       const options = { connectTimeoutMs: 100 }
-      const both = await openWebGateway(t, create, [node, backend.port], options)
-      for (let i = 0; i < 2; i++) await connectWebSocket(t, both.port)
+      const twoNodes = await openWebGateway(t, create, [node, backend.port], options)
+      for (let i = 0; i < 2; i++) await connectWebSocket(t, twoNodes.port)
       t.ok(sockets.length > 0, 'one node was skipped')
       const single = await openWebGateway(t, create, [node], options)
       const { status, body } = await rejectedWebSocket(single.port)
@@ -651,7 +651,7 @@ export function testTunnel(subject: TunnelSubject): void {
   })
 
   t.test(`${name}: rejects a backend with a wrong accept key`, async (t) => {
-    const dishonest = createServer((socket) => {
+    const invalidServer = createServer((socket) => {
       socket.on('error', () => {})
       socket.once('data', () =>
         socket.write(
@@ -659,13 +659,13 @@ export function testTunnel(subject: TunnelSubject): void {
         ),
       )
     })
-    const { port, gateway } = await openWebGateway(t, create, [await listen(t, dishonest)])
+    const { port, gateway } = await openWebGateway(t, create, [await listen(t, invalidServer)])
     t.equal((await rejectedWebSocket(port)).status, 502)
     await gateway.idle()
   })
 
   t.test(
-    `${name}: closes the backend connection when the client leaves during the handshake`,
+    `${name}: closes the backend connection when the client disconnects during the handshake`,
     async (t) => {
       const { port: quiet, sockets } = await openSilentServer(t)
       const { port, gateway, upstream, served } = await openWebGateway(t, create, [quiet])
@@ -807,7 +807,7 @@ export function testTunnel(subject: TunnelSubject): void {
 }
 
 /** Returns the value once it is stable. */
-async function settled(read: () => number): Promise<number> {
+async function whenStable(read: () => number): Promise<number> {
   let value = read()
   for (let same = 0; same < 6; ) {
     await new Promise((resolve) => setTimeout(resolve, 50))

@@ -10,14 +10,14 @@ const rethrow = (error: unknown) => {
 
 function recorder(): { log: string[]; plugin: (name: string, extra?: Partial<Plugin>) => Plugin } {
   const log: string[] = []
-  const note = (text: string) => () => void log.push(text)
+  const logStep = (text: string) => () => void log.push(text)
   const plugin = (name: string, extra: Partial<Plugin> = {}): Plugin => ({
     name,
-    onRequest: note(`${name} request`),
-    onRoute: note(`${name} route`),
-    onReply: note(`${name} reply`),
-    onDone: note(`${name} done`),
-    close: note(`${name} close`),
+    onRequest: logStep(`${name} request`),
+    onRoute: logStep(`${name} route`),
+    onReply: logStep(`${name} reply`),
+    onDone: logStep(`${name} done`),
+    close: logStep(`${name} close`),
     ...extra,
   })
   return { log, plugin }
@@ -110,12 +110,12 @@ t.test('the chain stops after a step that replies', async (t) => {
 t.test('the chain continues after a step whose promise resolves', async (t) => {
   const log: string[] = []
   let release: () => void = () => {}
-  const parked = new Promise<void>((resolve) => {
+  const pending = new Promise<void>((resolve) => {
     release = resolve
   })
   const steps = [
     () => void log.push('1'),
-    () => parked,
+    () => pending,
     () => void log.push('3'),
     async () => void log.push('4'),
     () => void log.push('5'),
@@ -204,16 +204,16 @@ t.test('runSteps throws or rejects with the error of a step', async (t) => {
 })
 
 t.test('a failed step is identified by its plugin and hook', async (t) => {
-  const bug = () => {
+  const throwError = () => {
     throw new Error('bug')
   }
-  const late = async () => bug()
+  const throwLater = async () => throwError()
   const cases: [Partial<Plugin>, object][] = [
-    [{ onRequest: bug }, { plugin: 'faulty', hook: 'onRequest' }],
-    [{ onRequest: late }, { plugin: 'faulty', hook: 'onRequest' }],
-    [{ onRoute: bug }, { plugin: 'faulty', hook: 'onRoute' }],
+    [{ onRequest: throwError }, { plugin: 'faulty', hook: 'onRequest' }],
+    [{ onRequest: throwLater }, { plugin: 'faulty', hook: 'onRequest' }],
+    [{ onRoute: throwError }, { plugin: 'faulty', hook: 'onRoute' }],
     [
-      { onRequest: async () => {}, onRoute: bug },
+      { onRequest: async () => {}, onRoute: throwError },
       { plugin: 'faulty', hook: 'onRoute' },
     ],
     [{ onRequest: async () => {} }, { plugin: undefined, hook: 'handle' }],
@@ -223,7 +223,7 @@ t.test('a failed step is identified by its plugin and hook', async (t) => {
     const chain = compileChain(
       [{ name: 'empty' }, plugin('before'), { name: 'faulty', ...hooks }, plugin('behind')],
       () => {},
-      bug,
+      throwError,
     )
     const x = createTestExchange()
     x.begin(chain, () => {}, rethrow)

@@ -7,7 +7,7 @@ import { createTestExchange } from '../../sdk/testing.ts'
 const ERROR = new GatewayError('shop', 502, 'bad gateway')
 const PAGE: ErrorPage = { contentType: 'text/html', body: '<p>sorry' }
 
-function begin(...plugins: Plugin[]) {
+function startExchange(...plugins: Plugin[]) {
   const x = createTestExchange()
   const faults: (string | undefined)[] = []
   const chain = compileChain(
@@ -24,7 +24,7 @@ function begin(...plugins: Plugin[]) {
 }
 
 t.test('the last plugin with a body for an error replaces the standard one', async (t) => {
-  const { x } = begin(
+  const { x } = startExchange(
     { name: 'first', onError: () => ({ ...PAGE, body: 'first' }) },
     { name: 'second', onError: (_, { code }) => (code === 502 ? PAGE : undefined) },
     { name: 'third', onError: () => undefined },
@@ -38,7 +38,7 @@ t.test('the last plugin with a body for an error replaces the standard one', asy
 
 t.test('waits for a body that arrives later, and ignores other responses until then', async (t) => {
   let resolve: (page: ErrorPage | undefined) => void = () => {}
-  const { x } = begin({
+  const { x } = startExchange({
     name: 'late',
     onError: () =>
       new Promise<ErrorPage | undefined>((found) => {
@@ -67,7 +67,7 @@ t.test(
 
 t.test('sends nothing to a client that disconnects before the body arrives', async (t) => {
   let resolve: (page: ErrorPage) => void = () => {}
-  const { x } = begin({
+  const { x } = startExchange({
     name: 'late',
     onError: () =>
       new Promise<ErrorPage>((found) => {
@@ -82,7 +82,7 @@ t.test('sends nothing to a client that disconnects before the body arrives', asy
 })
 
 t.test('a hook that fails is reported, and the standard body is sent', async (t) => {
-  const thrown = begin({
+  const thrown = startExchange({
     name: 'thrower',
     onError: () => {
       throw new Error('fault')
@@ -91,7 +91,10 @@ t.test('a hook that fails is reported, and the standard body is sent', async (t)
   thrown.x.fail(ERROR)
   t.match(JSON.parse(thrown.x.body), { Code: 502 })
   t.strictSame(thrown.faults, ['thrower onError'])
-  const rejected = begin({ name: 'rejecter', onError: () => Promise.reject(new Error('fault')) })
+  const rejected = startExchange({
+    name: 'rejecter',
+    onError: () => Promise.reject(new Error('fault')),
+  })
   rejected.x.fail(ERROR)
   await rejected.x.done
   t.match(JSON.parse(rejected.x.body), { Code: 502 })

@@ -59,7 +59,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       ['/app', { method: 'DELETE' }],
       ['/stream/x', {}],
       ['/app/stream', {}],
-      ['/nobody', {}],
+      ['/missing', {}],
       ['/app', { headers: { connection: 'close' } }],
     ]
     for (const [path, options] of requests) {

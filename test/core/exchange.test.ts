@@ -29,7 +29,7 @@ type RecordedExchange = TestExchange & { finishes: number; faults: unknown[] }
 
 const started: RecordedExchange[] = []
 
-function begin(request: TestRequest = {}, ...plugins: Partial<Plugin>[]): RecordedExchange {
+function startExchange(request: TestRequest = {}, ...plugins: Partial<Plugin>[]): RecordedExchange {
   const x = createTestExchange(request) as RecordedExchange
   x.finishes = 0
   x.faults = []
@@ -59,7 +59,7 @@ t.test(
       bodyMemory.maxBytes = maxBytes
     })
     bodyMemory.maxBytes = 1000
-    const x = begin({ method: 'POST', body: 'x'.repeat(2000) })
+    const x = startExchange({ method: 'POST', body: 'x'.repeat(2000) })
     // Simulates a slow client that has not received the error response yet.
     Object.assign(x, { transmit: () => {} })
     x.sendBody('a'.repeat(500), false)
@@ -75,7 +75,7 @@ t.test(
 )
 
 t.test('a response is sent once, later replies and writes are ignored', async (t) => {
-  const x = begin()
+  const x = startExchange()
   x.reply(201, 'first', ['x-a', '1'])
   x.reply(500, 'second')
   x.fail(new GatewayError('a', 500, 'third'))
@@ -103,18 +103,18 @@ t.test(
       [[204], []],
     ]
     for (const [reply, headers] of cases) {
-      const x = begin()
+      const x = startExchange()
       x.reply(...reply)
       t.strictSame(x.replyHeaders.flat, headers)
     }
-    t.throws(() => begin().reply(200, '', ['a', 'b\r\nc: d']), TypeError)
+    t.throws(() => startExchange().reply(200, '', ['a', 'b\r\nc: d']), TypeError)
   },
 )
 
 t.test(
   'an error response has its own headers and the content type that the client prefers',
   async (t) => {
-    const x = begin({ headers: { accept: 'application/problem+json' } })
+    const x = startExchange({ headers: { accept: 'application/problem+json' } })
     x.fail(new GatewayError('a', 503, 'full', { headers: ['retry-after', '1'] }))
     t.strictSame(x.replyHeaders.flat, [
       'retry-after',
@@ -125,7 +125,7 @@ t.test(
       'no-store',
     ])
     t.match(JSON.parse(x.body), { status: 503, detail: 'full' })
-    const exchange = begin()
+    const exchange = startExchange()
     exchange.fail(new GatewayError('a', 410, 'gone', { headers: ['cache-control', 'max-age=9'] }))
     t.equal(
       exchange.replyHeaders.get('cache-control'),
@@ -138,7 +138,7 @@ t.test(
 t.test(
   'a streamed response is written in pieces, and write returns false under back-pressure',
   async (t) => {
-    const x = begin()
+    const x = startExchange()
     const peer = createPeer()
     x.pipeTo(peer)
     x.start(200, new HeaderList(['a', 'b']), 10)
@@ -166,7 +166,7 @@ t.test('onReply runs before the first byte of a response, onDone after the last 
     },
     onDone: (x) => void log.push(`done ${x.status} ${x.bytesOut} ${x.aborted}`),
   }
-  const x = begin({}, hooks)
+  const x = startExchange({}, hooks)
   x.start(200, new HeaderList(), -1)
   x.write(Buffer.from('abc'))
   x.end()
@@ -184,7 +184,7 @@ t.test(
       },
     }
     for (const streamed of [true, false]) {
-      const x = begin({}, throws)
+      const x = startExchange({}, throws)
       const peer = createPeer()
       x.pipeTo(peer)
       if (streamed) x.start(200, new HeaderList(['secret', '1']), 5)
@@ -196,7 +196,7 @@ t.test(
       t.equal(x.finishes, 1)
       t.strictSame(x.faults, [bug, true, 'onReply'])
     }
-    const x = begin(
+    const x = startExchange(
       {},
       {
         onDone: () => {
@@ -210,7 +210,7 @@ t.test(
     t.equal(x.finishes, 1)
     t.strictSame(x.faults, ['text', true, 'onDone'])
     const rejection = new GatewayError('a', 403, 'not with me')
-    const y = begin({}, { onReply: () => raise(rejection) })
+    const y = startExchange({}, { onReply: () => raise(rejection) })
     y.reply(200)
     t.equal(y.status, 403)
     t.strictSame(y.faults, [], 'a GatewayError is not reported as a fault')
@@ -232,13 +232,13 @@ t.test(
       [throws, sets],
       [sets, throws],
     ] as const) {
-      const x = begin({}, ...plugins)
+      const x = startExchange({}, ...plugins)
       x.reply(200, 'secret', ['secret', '1'])
       t.equal(x.status, 500)
       t.equal(x.replyHeaders.get('x-request-id'), 'a')
       t.strictSame(x.faults, [bug, true, 'onReply'])
     }
-    const twice = begin({}, throws, throws)
+    const twice = startExchange({}, throws, throws)
     twice.reply(200)
     t.equal(twice.status, 500)
     t.equal(twice.finishes, 1)
@@ -246,7 +246,7 @@ t.test(
 )
 
 t.test('a client disconnect aborts the exchange and its peer once', async (t) => {
-  const x = begin()
+  const x = startExchange()
   const peer = createPeer()
   x.pipeTo(peer)
   x.disconnect()
@@ -262,14 +262,14 @@ t.test('a client disconnect aborts the exchange and its peer once', async (t) =>
 t.test(
   'abortWith sends an error before the response starts, and closes the connection afterwards',
   async (t) => {
-    const early = begin()
+    const early = startExchange()
     const peer = createPeer()
     early.pipeTo(peer)
     early.abortWith(new GatewayError('a', 504, 'slow'))
     t.equal(early.status, 504)
     t.equal(early.wasCut, false)
     t.strictSame(peer.log, ['abort'])
-    const late = begin()
+    const late = startExchange()
     const latePeer = createPeer()
     late.pipeTo(latePeer)
     late.start(200, new HeaderList(), -1)
@@ -283,7 +283,7 @@ t.test(
 t.test(
   'body chunks received before the peer is attached are delivered to it in order',
   async (t) => {
-    const x = begin({ method: 'POST', body: 'ignored', chunked: true })
+    const x = startExchange({ method: 'POST', body: 'ignored', chunked: true })
     const memory = Buffer.from('one')
     x.sendBody(memory, false)
     memory.fill('x')
@@ -294,7 +294,7 @@ t.test(
     x.sendBody('three', true)
     t.strictSame(peer.log, ['one', 'two', 'three last'])
     t.equal(x.bytesIn, 11)
-    const complete = begin({ method: 'POST', body: 'x', chunked: true })
+    const complete = startExchange({ method: 'POST', body: 'x', chunked: true })
     complete.sendBody('all', false)
     complete.sendBody('', true)
     const second = createPeer()
@@ -306,7 +306,7 @@ t.test(
 t.test(
   'reading pauses while too much body is buffered, and resumes when a peer is attached',
   async (t) => {
-    const x = begin({ method: 'POST', body: 'x', chunked: true })
+    const x = startExchange({ method: 'POST', body: 'x', chunked: true })
     x.sendBody(Buffer.alloc(60_000), false)
     t.equal(x.paused, false)
     x.sendBody(Buffer.alloc(60_000), false)
@@ -326,7 +326,7 @@ t.test(
 t.test(
   'reading pauses when a body arrives byte by byte and its chunks use too much memory',
   async (t) => {
-    const x = begin({ method: 'POST', body: 'x', chunked: true })
+    const x = startExchange({ method: 'POST', body: 'x', chunked: true })
     let sent = 0
     while (!x.paused && sent < 1000) {
       x.sendBody('a', false)
@@ -342,7 +342,7 @@ t.test(
 )
 
 t.test('rejects a body over the limit with 413 and aborts the peer', async (t) => {
-  const x = begin({ method: 'POST', body: 'x', chunked: true })
+  const x = startExchange({ method: 'POST', body: 'x', chunked: true })
   x.bodyLimit = 5
   const peer = createPeer()
   x.pipeTo(peer)
@@ -357,7 +357,7 @@ t.test('rejects a body over the limit with 413 and aborts the peer', async (t) =
 t.test(
   'readBody returns the complete body, and a peer attached later also receives it',
   async (t) => {
-    const x = begin({ method: 'POST', body: 'x', chunked: true })
+    const x = startExchange({ method: 'POST', body: 'x', chunked: true })
     x.sendBody('one ', false)
     const reading = x.readBody()
     x.sendBody('two', true)
@@ -365,20 +365,20 @@ t.test(
     const peer = createPeer()
     x.pipeTo(peer)
     t.strictSame(peer.log, ['one two last'])
-    t.equal((await begin().readBody()).length, 0)
+    t.equal((await startExchange().readBody()).length, 0)
   },
 )
 
 t.test(
   'readBody rejects with 413 for a body over its limit, and with 400 on a client disconnect',
   async (t) => {
-    await t.rejects(begin({ method: 'POST', body: '12345' }).readBody(4), { code: 413 })
-    const x = begin({ method: 'POST', body: 'x', chunked: true })
+    await t.rejects(startExchange({ method: 'POST', body: '12345' }).readBody(4), { code: 413 })
+    const x = startExchange({ method: 'POST', body: 'x', chunked: true })
     const reading = x.readBody(4)
     x.sendBody('123', false)
     x.sendBody('45', false)
     await t.rejects(reading, { code: 413 })
-    const unread = begin({ method: 'POST', body: '12345' })
+    const unread = startExchange({ method: 'POST', body: '12345' })
     const pending = unread.readBody()
     unread.disconnect()
     await t.rejects(pending, { code: 400 })
@@ -386,7 +386,7 @@ t.test(
 )
 
 t.test('a body over the limit of readBody stays available for readBody and the peer', async (t) => {
-  const x = begin({ method: 'POST', body: 'x', chunked: true })
+  const x = startExchange({ method: 'POST', body: 'x', chunked: true })
   x.sendBody('one ', false)
   x.sendBody('two ', false)
   await t.rejects(x.readBody(6), { code: 413 })
@@ -398,7 +398,7 @@ t.test('a body over the limit of readBody stays available for readBody and the p
   x.pipeTo(peer)
   t.strictSame(peer.log, ['one two three four last'])
 
-  const large = begin({ method: 'POST', body: 'x', chunked: true })
+  const large = startExchange({ method: 'POST', body: 'x', chunked: true })
   const failing = t.rejects(large.readBody(6), { code: 413 })
   large.sendBody('a'.repeat(1024 * 1024), false)
   await failing
@@ -410,9 +410,9 @@ t.test('a body over the limit of readBody stays available for readBody and the p
 })
 
 t.test('an exchange has target, clientAddress, remoteAddress and elapsedMs', async (t) => {
-  const x = begin({ path: '/a?b=c', remoteAddress: '10.0.0.1' })
+  const x = startExchange({ path: '/a?b=c', remoteAddress: '10.0.0.1' })
   t.equal(x.target, '/a?b=c')
-  t.equal(begin({ path: '/a' }).target, '/a')
+  t.equal(startExchange({ path: '/a' }).target, '/a')
   t.equal(x.clientAddress, '10.0.0.1')
   x.clientAddress = '192.0.2.1'
   t.equal(x.clientAddress, '192.0.2.1')

@@ -15,7 +15,7 @@ const upper = (maxBytes = 100): Plugin => ({
 })
 const TEXT = ['content-type', 'text/plain'] as const
 
-function begin(
+function startReply(
   t: Test,
   request: TestRequest,
   ...plugins: Plugin[]
@@ -42,7 +42,7 @@ t.test('a complete body is changed before onReply sees the response', async (t) 
     name: 'look',
     onReply: (y: TestExchange) => tags.push(y.replyHeaders.get('etag')),
   }
-  const { x } = begin(t, {}, recordTag as unknown as Plugin, upper())
+  const { x } = startReply(t, {}, recordTag as unknown as Plugin, upper())
   x.reply(200, 'ok', [
     ...TEXT,
     'etag',
@@ -58,7 +58,7 @@ t.test('a complete body is changed before onReply sees the response', async (t) 
 })
 
 t.test('a streamed body is buffered, changed and sent completely', async (t) => {
-  const { x } = begin(t, {}, upper())
+  const { x } = startReply(t, {}, upper())
   const before = replyMemory.usedBytes
   x.start(200, new HeaderList(TEXT), -1)
   t.equal(x.answered, true)
@@ -85,7 +85,7 @@ t.test('changes of several plugins are applied in the order of the list', async 
     name: 'none',
     onReplyBody: () => ({ maxBytes: 100, change: () => undefined }),
   }
-  const { x } = begin(t, {}, add('a'), none, upper(), add('b'))
+  const { x } = startReply(t, {}, add('a'), none, upper(), add('b'))
   x.reply(200, 'x', TEXT)
   t.equal(x.body, 'XAb')
 })
@@ -106,7 +106,7 @@ t.test('other responses are streamed', async (t) => {
     [200, 'text/event-stream'],
     [206, 'text/plain'],
   ] as const) {
-    const { x } = begin(t, {}, upper())
+    const { x } = startReply(t, {}, upper())
     x.start(status, new HeaderList(['content-type', type, 'etag', '"1"']), 2)
     x.write(Buffer.from('ok'))
     t.equal(x.body, 'ok', type)
@@ -118,7 +118,7 @@ t.test('other responses are streamed', async (t) => {
     name: 'all',
     onReplyBody: () => ({ maxBytes: 100, change: () => 'changed' }),
   }
-  const { x } = begin(t, {}, all)
+  const { x } = startReply(t, {}, all)
   x.start(200, new HeaderList(['content-type', 'application/grpc+json']), -1)
   x.write(Buffer.from('frame'))
   t.equal(x.body, 'frame', 'gRPC')
@@ -130,14 +130,14 @@ t.test('responses without a body have no length, and a weak entity tag', async (
     ['GET', 304],
     ['GET', 204],
   ] as const) {
-    const { x } = begin(t, { method }, upper())
+    const { x } = startReply(t, { method }, upper())
     x.start(status, new HeaderList([...TEXT, 'etag', '"1"']), 10)
     t.equal(x.announcedLength, -1, method)
     t.equal(x.replyHeaders.get('etag'), 'W/"1"')
     x.end()
     t.equal(x.finished, true)
   }
-  const { x } = begin(t, {}, upper())
+  const { x } = startReply(t, {}, upper())
   x.reply(200, '', TEXT)
   t.equal(x.body, '', 'an empty body stays empty')
 })
@@ -154,7 +154,7 @@ t.test('a body beyond the limit results in 502, and its sender is notified', asy
   }
   for (const [name, run] of Object.entries(send)) {
     const before = replyMemory.usedBytes
-    const { x } = begin(t, {}, upper(4))
+    const { x } = startReply(t, {}, upper(4))
     const log: string[] = []
     x.setPeer({ onRequestBody: () => {}, onDrain: () => {}, onAbort: () => log.push('abort') })
     run(x)
@@ -164,7 +164,7 @@ t.test('a body beyond the limit results in 502, and its sender is notified', asy
     t.strictSame(log, ['abort'])
     t.equal(replyMemory.usedBytes, before)
   }
-  const { x } = begin(t, {}, upper(4))
+  const { x } = startReply(t, {}, upper(4))
   x.reply(200, 'abcd', TEXT)
   t.equal(x.body, 'ABCD', 'a body at the limit is changed')
 })
@@ -174,7 +174,7 @@ t.test('a buffered body beyond the memory of the process results in 503', async 
   t.teardown(() => {
     replyMemory.maxBytes = maxBytes
   })
-  const { x } = begin(t, {}, upper())
+  const { x } = startReply(t, {}, upper())
   x.start(200, new HeaderList(TEXT), -1)
   replyMemory.maxBytes = replyMemory.usedBytes + 3
   x.write(Buffer.from('abc'))
@@ -186,7 +186,7 @@ t.test('a buffered body beyond the memory of the process results in 503', async 
 
 t.test('a failure while the body is buffered is sent as an error', async (t) => {
   const before = replyMemory.usedBytes
-  const { x } = begin(t, {}, upper())
+  const { x } = startReply(t, {}, upper())
   x.start(200, new HeaderList(TEXT), -1)
   x.write(Buffer.from('abc'))
   x.abortWith(new GatewayError('test', 502, 'lost'))
@@ -196,7 +196,7 @@ t.test('a failure while the body is buffered is sent as an error', async (t) => 
   x.end()
   t.notMatch(x.body, /ABC/)
   t.equal(replyMemory.usedBytes, before)
-  const { x: disconnected } = begin(t, {}, upper())
+  const { x: disconnected } = startReply(t, {}, upper())
   disconnected.start(200, new HeaderList(TEXT), -1)
   disconnected.write(Buffer.from('abc'))
   disconnected.disconnect()
@@ -210,7 +210,7 @@ t.test('errors of the gateway are not changed', async (t) => {
     name: 'all',
     onReplyBody: () => ({ maxBytes: 1000, change: () => 'changed' }),
   }
-  const { x } = begin(t, {}, all)
+  const { x } = startReply(t, {}, all)
   x.fail(new GatewayError('test', 404, 'none'))
   t.match(x.body, /"Detail":"none"/)
 })
@@ -229,7 +229,7 @@ t.test('a hook that throws results in 500, and a GatewayError is sent unchanged'
     }),
   }
   for (const [name, onReplyBody] of Object.entries(hooks)) {
-    const { x, faults } = begin(t, {}, { name: 'faulty', onReplyBody })
+    const { x, faults } = startReply(t, {}, { name: 'faulty', onReplyBody })
     x.start(200, new HeaderList(TEXT), -1)
     x.write(Buffer.from('abc'))
     x.end()
@@ -246,7 +246,7 @@ t.test('a hook that throws results in 500, and a GatewayError is sent unchanged'
       },
     }),
   }
-  const { x, faults } = begin(t, {}, denied)
+  const { x, faults } = startReply(t, {}, denied)
   x.reply(200, 'ok', TEXT)
   t.equal(x.status, 451)
   t.strictSame(faults, [])

@@ -30,7 +30,7 @@ t.test('the cache is bounded at 11,000 entries and evicts the oldest', async (t)
   const cache = new RouteCache()
   for (let i = 0; i < 20_000; i++) {
     cache.set(`/service-${i}`, result)
-    cache.setFailure(`/nobody-${i}`, error, 1)
+    cache.setFailure(`/missing-${i}`, error, 1)
   }
   t.equal(cache.size, 11_000)
   t.equal(cache.get('/service-19999', 1), result)
@@ -40,7 +40,7 @@ t.test('the cache is bounded at 11,000 entries and evicts the oldest', async (t)
 t.test('cached failures do not evict routes', async (t) => {
   const cache = new RouteCache()
   cache.set('/greeter', result)
-  for (let i = 0; i < 20_000; i++) cache.setFailure(`/nobody-${i}`, error, 1)
+  for (let i = 0; i < 20_000; i++) cache.setFailure(`/missing-${i}`, error, 1)
   t.equal(cache.get('/greeter', 1), result)
 })
 

@@ -60,15 +60,19 @@ t.test('a second request with the same key uses the cached route', async (t) => 
 })
 
 t.test('the same path in two namespaces resolves to two services', async (t) => {
-  for (const usual of ['', NAMESPACE, 'another']) {
-    const { route } = open(t, { namespace: usual })
+  for (const defaultNamespace of ['', NAMESPACE, 'another']) {
+    const { route } = open(t, { namespace: defaultNamespace })
     const names: unknown[] = []
     for (const namespace of [NAMESPACE, '', NAMESPACE, '']) {
       const x = request('/greeter', namespace)
       await route(x)
       names.push(x.upstream?.name)
     }
-    t.same(names, ['go.mx.api.greeter', 'greeter', 'go.mx.api.greeter', 'greeter'], usual)
+    t.same(
+      names,
+      ['go.mx.api.greeter', 'greeter', 'go.mx.api.greeter', 'greeter'],
+      defaultNamespace,
+    )
   }
 })
 
@@ -76,11 +80,11 @@ t.test('returns 404 with the name of a service that is not registered', async (t
   const { route, resolved } = open(t)
   const expected = {
     code: 404,
-    id: 'go.mx.api.nobody',
-    message: 'service not found: go.mx.api.nobody',
+    id: 'go.mx.api.missing',
+    message: 'service not found: go.mx.api.missing',
   }
-  t.throws(() => route(request('/nobody/x')), expected)
-  t.throws(() => route(request('/nobody/y')), expected)
+  t.throws(() => route(request('/missing/x')), expected)
+  t.throws(() => route(request('/missing/y')), expected)
   t.equal(resolved(), 1, 'the failure is cached')
 })
 
@@ -125,7 +129,7 @@ t.test('routes and failures of an earlier resolver generation are not used', asy
   const after = request('/')
   await route(after)
   t.equal(after.upstream?.name, 'go.mx.api.greeter')
-  service = 'nobody'
+  service = 'missing'
   generation++
   t.throws(() => route(request('/')), { code: 404 })
   service = 'greeter'
@@ -159,7 +163,7 @@ t.test('the router awaits an asynchronous registry and then uses the cached rout
   await pending
   t.equal(x.upstream?.name, 'go.mx.api.greeter')
   t.equal(route(request('/greeter')), undefined, 'cached')
-  await t.rejects(Promise.resolve(route(request('/nobody'))), { code: 404 })
+  await t.rejects(Promise.resolve(route(request('/missing'))), { code: 404 })
 })
 
 t.test('the root path returns a JSON object with the platform version', async (t) => {
@@ -206,7 +210,7 @@ t.test('the root path returns 404 without a version', async (t) => {
 t.test('a route to a topic is not looked up in the registry', async (t) => {
   const requests: string[] = []
   const registry: Registry = {
-    name: 'asked',
+    name: 'recorded',
     getService: (name) => {
       requests.push(name)
       return []

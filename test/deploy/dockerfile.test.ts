@@ -37,10 +37,10 @@ t.test('the health check uses the liveness probe of the admin address', async (t
 
 t.test('every MX variable in the image belongs to a setting', async (t) => {
   const names = new Set(Object.values(SETTINGS).map(({ name }) => `MX_${name.toUpperCase()}`))
-  const used = [...find('ENV').matchAll(/MX_\w+/g)].map(([name]) => name)
-  t.not(used.length, 0)
+  const variables = [...find('ENV').matchAll(/MX_\w+/g)].map(([name]) => name)
+  t.not(variables.length, 0)
   t.same(
-    used.filter((name) => !names.has(name)),
+    variables.filter((name) => !names.has(name)),
     [],
   )
 })

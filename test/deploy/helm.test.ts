@@ -86,18 +86,20 @@ t.test('the chart renders valid manifests with every value set', async (t) => {
       t.match(release.config, 'drain_timeout: 15s')
       const hasScaler = find(release.manifests, 'HorizontalPodAutoscaler') !== undefined
       t.equal(hasScaler, name !== 'embedded')
-      const others = release.manifests.filter(({ metadata }) => metadata.namespace !== 'shop')
+      const outsideNamespace = release.manifests.filter(
+        ({ metadata }) => metadata.namespace !== 'shop',
+      )
       const extraKinds = name === 'api' ? [] : ['Role', 'RoleBinding']
-      t.same(others.map(({ kind }) => kind).sort(), extraKinds)
+      t.same(outsideNamespace.map(({ kind }) => kind).sort(), extraKinds)
     })
 })
 
 t.test('disabled parts are not rendered', async (t) => {
   const helm = skipUnless(t, 'helm')
   if (helm === undefined) return
-  const off = { enabled: false }
+  const disabled = { enabled: false }
   const { stdout } = render(t, helm, {
-    ...{ networkPolicy: off, podDisruptionBudget: off, runtime: off },
+    ...{ networkPolicy: disabled, podDisruptionBudget: disabled, runtime: disabled },
     serviceAccount: { create: false },
   })
   const { manifests, config } = toRelease(stdout)

@@ -42,17 +42,17 @@ t.test('every block of command lines is run by a test or has a listed reason', (
   const reasons = new Set<string>()
   for (const guide of listGuides()) {
     t.same(listUnmarked(guide), [], `${guide}: command lines are in blocks marked sh`)
-    for (const { mark, detail, lines } of readBlocks(guide)) {
-      const named = `${guide}: ${lines.split('\n')[0]}`
-      t.ok(mark, named)
-      if (mark === 'run by') {
+    for (const { marker, detail, lines } of readBlocks(guide)) {
+      const title = `${guide}: ${lines.split('\n')[0]}`
+      t.ok(marker, title)
+      if (marker === 'run by') {
         const test = readFileSync(join(ROOT, detail), 'utf8')
-        t.ok(test.includes(`'${guide}'`) && test.includes("'sh'"), `${named}: ${detail} runs it`)
+        t.ok(test.includes(`'${guide}'`) && test.includes("'sh'"), `${title}: ${detail} runs it`)
       }
-      if (mark !== 'not run') continue
+      if (marker !== 'not run') continue
       const [reason = '', test] = detail.split('; ')
       reasons.add(reason)
-      t.ok(test === undefined || existsSync(join(ROOT, test.split(' ')[0]!)), `${named}: ${detail}`)
+      t.ok(test === undefined || existsSync(join(ROOT, test.split(' ')[0]!)), `${title}: ${detail}`)
     }
   }
   t.strictSame([...reasons].sort(), REASONS)
@@ -63,7 +63,7 @@ t.test('every guide with runnable blocks is run by one of the command-lines test
   const folder = join(ROOT, 'test/docs')
   const names = readdirSync(folder).filter((name) => name.startsWith('command-lines'))
   const tests = names.map((name) => readFileSync(join(folder, name), 'utf8')).join('')
-  const isTyped = (guide: string) => readBlocks(guide).some(({ mark }) => mark === 'run')
+  const isTyped = (guide: string) => readBlocks(guide).some(({ marker }) => marker === 'run')
   const guides = listGuides().filter(isTyped)
   t.ok(guides.length >= 18)
   for (const guide of guides) t.ok(tests.includes(`'${guide}'`), guide)

@@ -30,11 +30,11 @@ t.test('docs/config.md lists every endpoint and every accessor', async (t) => {
     service!.endpoints.map(({ name }) => `\`${name.slice('Config.'.length).toLowerCase()}\``),
   )
   const methods = Object.getOwnPropertyNames(Object.getPrototypeOf(toConfigValue({ path: '' })))
-  const others = ['constructor', 'exists', 'scan']
+  const reservedNames = ['constructor', 'exists', 'scan']
   t.strictSame(
     firstCells('| accessor |').sort(),
     methods
-      .filter((name) => !others.includes(name))
+      .filter((name) => !reservedNames.includes(name))
       .map((name) => `\`${name}()\``)
       .sort(),
   )
@@ -54,10 +54,10 @@ t.test('the code blocks of docs/config.md return the documented values', async (
       client,
       Type,
       (json: unknown) => {
-        seen = json
+        printed = json
       },
     ) as Promise<Record<string, unknown>>
-  let seen: unknown
+  let printed: unknown
   const withoutDelete = first!.replace(/^await config\.delete.*$/m, '')
   t.strictSame(await run(withoutDelete, ['greeting', 'max', 'password']), {
     greeting: 'Hello',
@@ -66,7 +66,7 @@ t.test('the code blocks of docs/config.md return the documented values', async (
   })
   t.match(await run(scan!, ['host', 'pool']), { host: 'localhost', pool: { max: 10 } })
   await run(watch!.trim().replace(/ reconnect\(.*\)$/, ' { $&; break }'), [])
-  t.match(seen, { host: 'localhost', password: '[secret]' })
+  t.match(printed, { host: 'localhost', password: '[secret]' })
   await t.rejects(run(history!, []), {
     message: /^not found: version 12 of mx; stored versions: 1 to 3$/,
   })

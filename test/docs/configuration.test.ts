@@ -17,9 +17,11 @@ t.test('the table of settings in docs/configuration.md is up to date', async (t)
 })
 
 t.test('docs/configuration.md lists the default plugins in order', async (t) => {
-  const listed = [...section('plugins').matchAll(/^\| `([a-z-]+)` \| \S/gm)].map(([, name]) => name)
+  const documented = [...section('plugins').matchAll(/^\| `([a-z-]+)` \| \S/gm)].map(
+    ([, name]) => name,
+  )
   t.same(
-    listed,
+    documented,
     DEFAULT_PLUGINS.map(({ name }) => name),
   )
 })

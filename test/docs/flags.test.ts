@@ -29,12 +29,12 @@ t.test('every flag of a command in README and docs exists', async (t) => {
   const unknown = listGuides().flatMap((guide) =>
     [...readFileSync(join(ROOT, guide), 'utf8').matchAll(LINE)].flatMap(({ groups }) => {
       const { name = '', rest = '' } = groups!
-      const known = flagsByCommand.get(name)
+      const knownFlags = flagsByCommand.get(name)
       // An environment has no `=` in its name: variables are `-e`.
       if (/--env[ =][A-Z_]+=/.test(rest)) return [`${guide}: mx ${name} --env`]
-      const used = rest.replaceAll(QUOTED, '').match(/(?<=\s)--?[A-Za-z]\w*/g) ?? []
-      return used
-        .filter((flag) => known?.includes(flag) === false)
+      const usedFlags = rest.replaceAll(QUOTED, '').match(/(?<=\s)--?[A-Za-z]\w*/g) ?? []
+      return usedFlags
+        .filter((flag) => knownFlags?.includes(flag) === false)
         .map((flag) => `${guide}: mx ${name} ${flag}`)
     }),
   )

@@ -99,10 +99,10 @@ t.test('docs/README.md links to every page', async (t) => {
 
 t.test('every test file named in docs/security.md exists', async (t) => {
   const text = readFileSync(join(ROOT, 'docs/security.md'), 'utf8')
-  const named = [...text.matchAll(/`([\w/.-]+\.ts)`/g)].map(([, path]) => path!)
-  t.ok(named.length > 50)
+  const sourcePaths = [...text.matchAll(/`([\w/.-]+\.ts)`/g)].map(([, path]) => path!)
+  t.ok(sourcePaths.length > 50)
   t.same(
-    named.filter((path) => !existsSync(join(ROOT, 'test', path))),
+    sourcePaths.filter((path) => !existsSync(join(ROOT, 'test', path))),
     [],
   )
 })

@@ -19,9 +19,9 @@ t.test('docs/metrics.md lists every metric with type, labels and help', async (t
 t.test('the alert rules in docs/metrics.md use metrics that exist', async (t) => {
   const [, rules = ''] = /```yaml\n(groups:[\s\S]*?)```/.exec(text) ?? []
   const events = Object.values(METRICS).map(({ name }) => name)
-  const named = rules.match(/\b(?:mx|http_server)_[a-z_]+\b/g) ?? []
-  t.ok(named.length > 5)
-  for (const name of named)
+  const metricNames = rules.match(/\b(?:mx|http_server)_[a-z_]+\b/g) ?? []
+  t.ok(metricNames.length > 5)
+  for (const name of metricNames)
     t.ok(
       events.includes(name.replace(/_(bucket|sum|count)$/, '')) || name.startsWith('http_response'),
       name,

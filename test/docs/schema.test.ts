@@ -14,7 +14,7 @@ const FENCE = /^```ya?ml\n([\s\S]*?)^```/gm
 
 const KEYS = Object.keys(createConfigSchema()['properties'] as object)
 /** Keys of files of other programs, and of the configuration of a service. */
-const OTHERS = ['_format_version', 'apiVersion', 'run']
+const OTHER_KEYS = ['_format_version', 'apiVersion', 'run']
 
 /** Whether a text is the configuration of a gateway. */
 function isConfig(yaml: string): boolean {
@@ -22,7 +22,7 @@ function isConfig(yaml: string): boolean {
     const value: unknown = parse(yaml)
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
     const keys = Object.keys(value)
-    return keys.some((key) => KEYS.includes(key)) && !keys.some((key) => OTHERS.includes(key))
+    return keys.some((key) => KEYS.includes(key)) && !keys.some((key) => OTHER_KEYS.includes(key))
   } catch {
     return false
   }

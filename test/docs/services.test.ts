@@ -38,8 +38,8 @@ interface Block {
 const BLOCKS: readonly Block[] = [
   ...GUIDE.matchAll(/((?:[^\n]+\n)*)\n```(\w*)\n([\s\S]*?)```/g),
 ].map(([, args = '', language = '', text = ''], i) => {
-  const named = /`([\w-]+\.(?:ts|py))`[^`]*:/.exec(args)?.[1]
-  return { language, text, file: named ?? `block-${i}.ts` }
+  const file = /`([\w-]+\.(?:ts|py))`[^`]*:/.exec(args)?.[1]
+  return { language, text, file: file ?? `block-${i}.ts` }
 })
 const PROGRAMS = BLOCKS.filter(({ language }) => language === 'ts')
 

@@ -27,9 +27,9 @@ t.test('the code blocks of docs/store.md return the documented values', async (t
   t.teardown(() => service.client.close())
   t.strictSame(others, [])
   const input = { Client, createStore, service, registry }
-  const seen = await run(first!, input, 'store, other, record, users, keys')
-  t.strictSame((seen['record'] as { json(): object }).json(), { name: 'Ann' })
-  t.match(seen, { users: [{ key: 'user/1' }], keys: ['user/1'] })
+  const variables = await run(first!, input, 'store, other, record, users, keys')
+  t.strictSame((variables['record'] as { json(): object }).json(), { name: 'Ann' })
+  t.match(variables, { users: [{ key: 'user/1' }], keys: ['user/1'] })
 
   const store = createStore(service)
   await store.write('counter', 1)

@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { findMarked } from '../../lib/process/processes.ts'
-import { type Deployer, openDeployer, toPlain } from '../fixtures/deployer.ts'
+import { type Deployer, openDeployer, makePlainProgram } from '../fixtures/deployer.ts'
 import { isRunning } from '../fixtures/is-running.ts'
 import { openClient } from '../fixtures/sdk-services.ts'
 import {
@@ -81,7 +81,7 @@ async function attack(
   files: Record<string, string>,
 ) {
   const name = `victim-${randomInt(1e6)}`
-  await operator.create(name, toPlain('victim'))
+  await operator.create(name, makePlainProgram('victim'))
   const running = await operator.settled(name)
   if (running.status !== 4) throw new Error(JSON.stringify(running))
   const [victim] = (await findMarked([`MX_SERVICE_NAME=${name}`])) as [number]

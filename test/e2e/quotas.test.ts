@@ -1,6 +1,6 @@
 // Quotas of a complete server. The error names the quota, and other namespaces and operators are not affected.
 import t, { type Test } from 'tap'
-import { type Deployer, openDeployer, toPlain } from '../fixtures/deployer.ts'
+import { type Deployer, openDeployer, makePlainProgram } from '../fixtures/deployer.ts'
 import { openClient } from '../fixtures/sdk-services.ts'
 import { logIn } from '../fixtures/server.ts'
 import { startServerProcess } from '../fixtures/server-process.ts'
@@ -15,7 +15,7 @@ const LIMITS = {
 const ATTEMPTS = 6
 const TEXT = 'x'.repeat(10_000)
 const DATA = Buffer.from(TEXT).toString('base64')
-const PROGRAM = toPlain('a')
+const PROGRAM = makePlainProgram('a')
 const SLOW_BUILD = { ...PROGRAM, 'mx.yaml': `${PROGRAM['mx.yaml']}build: sleep 1000\n` }
 const OK = { code: 200 }
 

@@ -4,8 +4,8 @@ import type { Registry } from '../../core/contracts/registry.ts'
 import { startConsul } from '../fixtures/consul.ts'
 import { eventually } from '../fixtures/eventually.ts'
 import {
+  generateLoad,
   listNodes,
-  load,
   type Running,
   startGateway,
   startGreeter,
@@ -45,20 +45,20 @@ t.test(
       startGreeter(t, toText(agent)),
       startGreeter(t, toText(agent)),
     ])
-    const { failures, received, waitForMore, stop } = load(t, url)
-    await received(...services)
+    const { failures, waitForNodes, waitForMore, stop } = generateLoad(t, url)
+    await waitForNodes(...services)
     const registry = open(t, agent)
     for (const empty of [false, true]) {
       await agent.kill()
       await waitForMore(200)
-      await received(...services)
+      await waitForNodes(...services)
       await agent.start({ empty })
       await waitForMore(200)
-      await received(...services)
+      await waitForNodes(...services)
       if (!empty)
         await eventually(async () => (await listNodes(registry)).length === services.length)
       const late = await startGreeter(t, toText(agent))
-      await received(...services, late)
+      await waitForNodes(...services, late)
       // The empty Consul discovers the other nodes by their next heartbeats; until then, the gateway still routes to
       // them.
       const nodes = empty ? [late] : [...services, late]

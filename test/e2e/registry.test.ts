@@ -3,8 +3,8 @@ import { createMxRegistry } from '../../adapters/registry/mx.ts'
 import type { Registry } from '../../core/contracts/registry.ts'
 import { eventually } from '../fixtures/eventually.ts'
 import {
+  generateLoad,
   listNodes,
-  load,
   startGateway as openGateway,
   startGreeter as openGreeter,
   type Running,
@@ -44,12 +44,12 @@ t.test('a registry that dies and restarts empty loses no request', async (t) => 
     startGreeter(t, first),
     startGreeter(t, first),
   ])
-  const { failures, received, waitForMore, stop } = load(t, url)
-  await received(...services)
+  const { failures, waitForNodes, waitForMore, stop } = generateLoad(t, url)
+  await waitForNodes(...services)
   first.child.kill('SIGKILL')
   await first.ended
   await waitForMore(200)
-  await received(...services)
+  await waitForNodes(...services)
   const second = await startRegistry(t, first.address)
   const startedMs = performance.now()
   const registry = open(t, second)
@@ -57,9 +57,9 @@ t.test('a registry that dies and restarts empty loses no request', async (t) => 
   t.ok(performance.now() - startedMs < 25_000, 'before the next heartbeat')
   t.same(await listNodes(registry), services.map(({ address }) => address).sort())
   await waitForMore(200)
-  await received(...services)
+  await waitForNodes(...services)
   const third = await startGreeter(t, second)
-  await received(third)
+  await waitForNodes(third)
   await stop()
   t.same(failures, [])
 })

@@ -1,14 +1,14 @@
 import { type AddressInfo, createServer } from 'node:net'
 import t from 'tap'
 import { waitForValue } from '../fixtures/becomes.ts'
-import { openDeployer, toAnswering } from '../fixtures/deployer.ts'
+import { openDeployer, makeGreeter } from '../fixtures/deployer.ts'
 import { openClient } from '../fixtures/sdk-services.ts'
 import { startServerProcess } from '../fixtures/server-process.ts'
 
 t.test('restores the services of a killed server, each once', async (t) => {
   const server = await startServerProcess(t)
   const deployer = openDeployer(t, openClient(t, { proxy: server.proxy, token: server.token }))
-  await deployer.create('greeter', toAnswering('one'), { env: ['A=1'] })
+  await deployer.create('greeter', makeGreeter('one'), { env: ['A=1'] })
   await deployer.create('broken', { 'mx.yaml': 'build: exit 1\ncommand: node a.js' })
   t.match(await deployer.settled('greeter'), { status: 4 })
   t.match(await deployer.settled('broken'), { status: 7 })

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { openDeployer, toAnswering } from '../fixtures/deployer.ts'
+import { openDeployer, makeGreeter } from '../fixtures/deployer.ts'
 import { openClient } from '../fixtures/sdk-services.ts'
 import { startServerProcess } from '../fixtures/server-process.ts'
 
@@ -22,7 +22,7 @@ async function open(t: Test) {
 
 t.test('uploads, builds, runs, calls, updates under load and kills a service', async (t) => {
   const { deployer, sendRequest } = await open(t)
-  await deployer.create('greeter', toAnswering('one'))
+  await deployer.create('greeter', makeGreeter('one'))
   const states: number[] = []
   for await (const { status } of deployer.follow('greeter'))
     if (states.at(-1) !== status) states.push(status)
@@ -41,7 +41,7 @@ t.test('uploads, builds, runs, calls, updates under load and kills a service', a
     }
   })
   for (const answer of ['two', 'three']) {
-    await deployer.update('greeter', toAnswering(answer))
+    await deployer.update('greeter', makeGreeter(answer))
     t.match(await deployer.settled('greeter'), { status: 4 })
     t.match(await sendRequest('greeter/call'), { body: { answer } })
   }
@@ -63,7 +63,7 @@ t.test(
   'a failed build or instance keeps the current revision running and reports the cause',
   async (t) => {
     const { deployer, answer } = await open(t)
-    await deployer.create('greeter', toAnswering('one'))
+    await deployer.create('greeter', makeGreeter('one'))
     await deployer.settled('greeter')
     await deployer.update('greeter', {
       'mx.yaml': 'build: echo no luck && exit 3\ncommand: node a.js',
@@ -77,7 +77,7 @@ t.test(
       metadata: { error: /7[\s\S]*I give up/ },
     })
     t.equal(await answer(), 'one')
-    await deployer.update('greeter', toAnswering('two'))
+    await deployer.update('greeter', makeGreeter('two'))
     const { status, metadata } = await deployer.settled('greeter')
     t.match({ status, error: metadata['error'] }, { status: 4, error: undefined })
     t.equal(await answer(), 'two')

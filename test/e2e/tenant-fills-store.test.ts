@@ -1,6 +1,6 @@
 // A tenant fills the store, and operators can still write.
 import t from 'tap'
-import { openDeployer, toPlain } from '../fixtures/deployer.ts'
+import { openDeployer, makePlainProgram } from '../fixtures/deployer.ts'
 import { startPostgres } from '../fixtures/postgres.ts'
 import { openClient } from '../fixtures/sdk-services.ts'
 import { logIn, openServer } from '../fixtures/server.ts'
@@ -21,7 +21,7 @@ for (const name of ['memory', 'postgres'] as const)
       '--quota_store=acme=none',
     ])
     const deployer = openDeployer(t, openClient(t, { proxy, token }))
-    await deployer.create('shop', toPlain('hi'))
+    await deployer.create('shop', makePlainProgram('hi'))
     t.match(await deployer.settled('shop'), { metadata: { status: 'running' } })
     const secret = 'a secret of joe'
     const account = { id: 'joe', secret, scopes: ['admin'], options: acme }
@@ -64,7 +64,7 @@ for (const name of ['memory', 'postgres'] as const)
     t.match(await post('/auth/Rules/Create', { rule: ban, options: acme }), ok)
     t.match(await post('/auth/revoke', { id: 'joe', options: acme }), ok)
     t.match(await post('/auth/Accounts/Delete', { id: 'ann', options: acme }), ok)
-    await deployer.create('second', toPlain('hi'))
+    await deployer.create('second', makePlainProgram('hi'))
     t.match(await deployer.settled('second'), { metadata: { status: 'running' } })
     for (const name of ['shop', 'second']) await deployer.call('Delete', name)
     t.same(await deployer.read(), [])

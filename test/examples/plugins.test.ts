@@ -114,10 +114,10 @@ t.test('concurrency-limit responds with 429 beyond the limit per client', async 
   const plugin = await load('concurrency-limit', { requests: 2, retryAfterSeconds: 3 })
   const pending: Exchange[] = []
   const handle = (x: Exchange) => void pending.push(x)
-  const begin = (remoteAddress: string) => runPlugin(plugin, { remoteAddress }, { handle })
-  const first = begin('192.0.2.1')
-  const second = begin('192.0.2.1')
-  const rejected = await begin('192.0.2.1')
+  const startRequest = (remoteAddress: string) => runPlugin(plugin, { remoteAddress }, { handle })
+  const first = startRequest('192.0.2.1')
+  const second = startRequest('192.0.2.1')
+  const rejected = await startRequest('192.0.2.1')
   t.equal(rejected.status, 429)
   t.equal(rejected.headers.get('retry-after'), '3')
   t.match(JSON.parse(rejected.body), {
@@ -125,16 +125,16 @@ t.test('concurrency-limit responds with 429 beyond the limit per client', async 
     Code: 429,
     Detail: 'too many concurrent requests, the limit is 2',
   })
-  const other = begin('192.0.2.2')
+  const other = startRequest('192.0.2.2')
   t.equal(pending.length, 3, 'another client is served')
   pending[0]!.reply(200)
   t.equal((await first).status, 200)
-  const third = begin('192.0.2.1')
+  const third = startRequest('192.0.2.1')
   t.equal(pending.length, 4, 'a slot is free once a request has completed')
   // A client that disconnects frees its slot, too.
   ;(pending[1] as Exchange & { disconnect(): void }).disconnect()
   t.ok((await second).aborted)
-  const fourth = begin('192.0.2.1')
+  const fourth = startRequest('192.0.2.1')
   t.equal(pending.length, 5)
   for (const x of pending) x.reply(200)
   await Promise.all([other, third, fourth])

@@ -43,7 +43,7 @@ async function start(t: Test, python: string) {
   })
   const caller = new PlainCaller(pool, { host: '127.0.0.1', port })
   t.teardown(() => caller.close())
-  return { service, port, caller, pool, complaints: () => stderr }
+  return { service, port, caller, pool, getStderr: () => stderr }
 }
 
 function send(caller: PlainCaller, fields: Partial<OutgoingCall> = {}): RecordedCall {
@@ -55,7 +55,7 @@ function send(caller: PlainCaller, fields: Partial<OutgoingCall> = {}): Recorded
   return call
 }
 
-async function settle(caller: PlainCaller, fields?: Partial<OutgoingCall>): Promise<string[]> {
+async function runCall(caller: PlainCaller, fields?: Partial<OutgoingCall>): Promise<string[]> {
   const call = send(caller, fields)
   await waitUntil(() => call.carrier === undefined)
   return call.events
@@ -68,14 +68,14 @@ const GREETING = 'reply "content-type: application/json\\r\\n" {"message":"Hello
 t.test('a Python service that uses only the standard library responds to calls', async (t) => {
   const python = skipUnless(t, 'python3')
   if (python === undefined) return
-  const { caller, pool, port, service, complaints } = await start(t, python)
+  const { caller, pool, port, service, getStderr } = await start(t, python)
 
   await t.test('of a unary endpoint', async (t) => {
-    t.strictSame(await settle(caller), [GREETING])
-    t.strictSame(await settle(caller, { service: 'go.mx.api.helloworld', timeoutMs: 5000 }), [
+    t.strictSame(await runCall(caller), [GREETING])
+    t.strictSame(await runCall(caller, { service: 'go.mx.api.helloworld', timeoutMs: 5000 }), [
       GREETING,
     ])
-    t.strictSame(await settle(caller, { body: '{"name":"Grün\\n"}' }), [
+    t.strictSame(await runCall(caller, { body: '{"name":"Grün\\n"}' }), [
       'reply "content-type: application/json\\r\\n" {"message":"Hello Grün\\n"}',
     ])
     t.equal(pool.size, 1, 'over a single connection')
@@ -96,27 +96,27 @@ t.test('a Python service that uses only the standard library responds to calls',
         'fail 400 helloworld: count must be an integer from 0 to 1000000',
       ],
     ]
-    for (const [fields, event] of cases) t.strictSame(await settle(caller, fields), [event])
+    for (const [fields, event] of cases) t.strictSame(await runCall(caller, fields), [event])
   })
 
   await t.test('of a streaming endpoint, message by message', async (t) => {
-    t.strictSame(await settle(caller, STREAM), [
+    t.strictSame(await runCall(caller, STREAM), [
       START,
       ...[1, 2, 3].map((i) => `data {"message":"Hello John, ${i} of 3"}`),
       'end',
     ])
-    t.strictSame(await settle(caller, { ...STREAM, body: '{"name":"John","count":0}' }), [
+    t.strictSame(await runCall(caller, { ...STREAM, body: '{"name":"John","count":0}' }), [
       START,
       'end',
     ])
-    const many = await settle(caller, { ...STREAM, body: '{"name":"John","count":10000}' })
+    const many = await runCall(caller, { ...STREAM, body: '{"name":"John","count":10000}' })
     t.equal(many.length, 10_002)
     t.equal(many.at(-2), 'data {"message":"Hello John, 10000 of 10000"}')
     const slow = send(caller, { ...STREAM, body: '{"name":"John","count":1000,"pause":0.01}' })
     await waitUntil(() => slow.events.length >= 3)
     t.ok(slow.carrier, 'the call is still in progress')
     slow.cancel()
-    t.strictSame(await settle(caller, { ...STREAM, stream: false }), [
+    t.strictSame(await runCall(caller, { ...STREAM, stream: false }), [
       'fail 400 helloworld: Helloworld.Stream responds with a stream: request its path over HTTP, or use `client.stream()`',
     ])
   })
@@ -146,7 +146,7 @@ t.test('a Python service that uses only the standard library responds to calls',
     t.ok(pool.size <= 8)
   })
 
-  t.equal(complaints(), '')
+  t.equal(getStderr(), '')
   caller.close()
   service.kill()
   t.strictSame(await once(service, 'exit'), [0, null])

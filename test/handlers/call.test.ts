@@ -144,7 +144,7 @@ t.test('rejects invalid calls with 400, 404, 405, 413 or 415', async (t) => {
     ['', 400, 'go.mx.rpc', /JSON/],
     ['['.repeat(100_000), 400, 'go.mx.rpc', /nest/],
     [`{"service":"${NAME}","__proto__":{}}`, 400, 'go.mx.rpc', /__proto__/],
-    [{ ...HELLO, service: 'go.mx.api.nobody' }, 404, 'go.mx.api.nobody', /^service not found/],
+    [{ ...HELLO, service: 'go.mx.api.missing' }, 404, 'go.mx.api.missing', /^service not found/],
     [{ ...HELLO, method: 'Greeter.None' }, 404, NAME, /^endpoint not found/],
     [{ ...HELLO, method: 'Greeter.None', request: undefined }, 404, NAME, /^endpoint not found/],
     [
@@ -253,27 +253,31 @@ t.test('address selects a registered node by address or id', async (t) => {
     [0, 6, 0],
   )
   await nodes[1]!.kill()
-  const dead = await post(gateway, { ...HELLO, address: 'greeter-1' })
-  t.equal(dead.status, 502, 'no retry on another node')
+  const unreachable = await post(gateway, { ...HELLO, address: 'greeter-1' })
+  t.equal(unreachable.status, 502, 'no retry on another node')
   t.same([nodes[0]!.calls, nodes[2]!.calls], [[], []])
 })
 
 t.test('address may be inside the allowed ranges, registered or not', async (t) => {
   const { gateway, service } = await openGreeterGateway(t)
   const other = await openMxService(t, createGreeter())
-  const stranger = await openMxService(t, createGreeter(), { name: 'backend.stranger' })
+  const unregistered = await openMxService(t, createGreeter(), { name: 'backend.stranger' })
   for (const host of ['127.0.0.1', 'localhost']) {
     t.equal((await post(gateway, { ...HELLO, address: `${host}:${other.port}` })).status, 200)
-    const unknown = { ...HELLO, service: 'backend.stranger', address: `${host}:${stranger.port}` }
+    const unknown = {
+      ...HELLO,
+      service: 'backend.stranger',
+      address: `${host}:${unregistered.port}`,
+    }
     t.equal((await post(gateway, unknown)).status, 200)
   }
-  t.same([service.calls.length, other.calls.length, stranger.calls.length], [0, 2, 2])
+  t.same([service.calls.length, other.calls.length, unregistered.calls.length], [0, 2, 2])
   // The connection is persistent, so no new one is opened per call.
   t.equal(other.connections.length, 2, 'one per notation of the host')
   const invalid = await post(gateway, {
     ...HELLO,
     service: 'other.name',
-    address: `127.0.0.1:${stranger.port}`,
+    address: `127.0.0.1:${unregistered.port}`,
   })
   t.match(invalid, { status: 404, json: { Detail: 'service not found: other.name' } })
 })
@@ -296,13 +300,13 @@ t.test('accepts the schemes mx:// and mxs:// only', async (t) => {
 })
 
 t.test('addresses of the gateway machine require a client on that machine', async (t) => {
-  const stranger: Plugin = {
+  const setClientAddress: Plugin = {
     name: 'test-stranger',
     onRequest: (x) => {
       x.clientAddress = x.headers.get('x-from') ?? x.clientAddress
     },
   }
-  const { gateway, service } = await openGreeterGateway(t, { plugins: [stranger] })
+  const { gateway, service } = await openGreeterGateway(t, { plugins: [setClientAddress] })
   const other = await openMxService(t, createGreeter())
   const sendRequest = async (port: number, from: string): Promise<number> => {
     const body = JSON.stringify({ ...HELLO, address: `127.0.0.1:${port}` })
@@ -316,8 +320,8 @@ t.test('addresses of the gateway machine require a client on that machine', asyn
 })
 
 t.test('requests through a local proxy are not local', async (t) => {
-  const others = await openMxService(t, createGreeter())
-  const address = `127.0.0.1:${others.port}`
+  const service = await openMxService(t, createGreeter())
+  const address = `127.0.0.1:${service.port}`
   const sendRequest = async (
     { port }: RpcGateway,
     host: string,
@@ -331,7 +335,7 @@ t.test('requests through a local proxy are not local', async (t) => {
     return reply.statusCode
   }
   const { gateway } = await openGreeterGateway(t, { plugins: [buildPlugin(forwarded)] })
-  const known = await openGreeterGateway(t, {
+  const registered = await openGreeterGateway(t, {
     plugins: [buildPlugin(forwarded, { trusted: ['loopback'], optional: true })],
   })
 
@@ -352,7 +356,11 @@ t.test('requests through a local proxy are not local', async (t) => {
     [{ via: '1.1 front', 'x-forwarded-for': '::1, 127.0.0.1' }, 200],
   ]
   for (const [fields, status] of rows)
-    t.equal(await sendRequest(known.gateway, 'localhost', fields), status, JSON.stringify(fields))
+    t.equal(
+      await sendRequest(registered.gateway, 'localhost', fields),
+      status,
+      JSON.stringify(fields),
+    )
 })
 
 t.test('returns 403 for other addresses without connecting', async (t) => {

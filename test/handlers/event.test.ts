@@ -88,9 +88,9 @@ for (const [name, create] of Object.entries(LISTENERS)) {
     })
     t.equal(reply.status, 200)
     t.equal(reply.headers.get('content-type'), 'application/json')
-    const answer = (await reply.json()) as { id: string }
-    t.same(Object.keys(answer), ['id'])
-    t.match(answer.id, UUID)
+    const result = (await reply.json()) as { id: string }
+    t.same(Object.keys(result), ['id'])
+    t.match(result.id, UUID)
     const received = await message
     t.match(received.headers, {
       'content-type': 'application/json',
@@ -101,7 +101,7 @@ for (const [name, create] of Object.entries(LISTENERS)) {
     const { header, ...published } = getEvent(received)
     t.strictSame(published, {
       name: 'created',
-      id: answer.id,
+      id: result.id,
       timestamp: 1_700_000_000,
       data: '{"order":17}',
     })

@@ -8,7 +8,7 @@ import createEndpoint from '../../resolvers/endpoint.ts'
 import host from '../../resolvers/host.ts'
 import rpc from '../../resolvers/rpc.ts'
 import { TestExchange } from '../../sdk/testing.ts'
-import { makeDeclaring } from '../fixtures/endpoints.ts'
+import { makeServiceWithEndpoints } from '../fixtures/endpoints.ts'
 import { createPools } from '../fixtures/services.ts'
 
 interface Opened {
@@ -41,7 +41,7 @@ function at(path: string, line: Partial<RequestLine> = {}): RequestLine {
   return { method: 'GET', path, host: 'localhost', namespace: 'ns', ...line }
 }
 
-const users = makeDeclaring('ns.users', {
+const users = makeServiceWithEndpoints('ns.users', {
   'Users.Get': { path: '/users/{id}', method: 'GET', handler: 'api' },
   'Users.List': { path: '/users', method: 'GET', handler: 'rpc' },
   'Users.File': { path: '/v1/{user.name=users/*}/files/{path=**}/raw/{part}', handler: 'web' },
@@ -78,13 +78,13 @@ t.test('resolves service, endpoint, handler and variables of a matching route', 
 })
 
 t.test('resolves built-in services before declared paths', async (t) => {
-  const hostile = makeDeclaring('shop', {
+  const malformed = makeServiceWithEndpoints('shop', {
     'Shop.All': { path: '/**' },
     'Shop.Login': { path: '/auth/token', method: 'POST', handler: 'http' },
     'Shop.Any': { path: '/{a}/token' },
     'Shop.List': { path: '/registry', method: 'GET' },
   })
-  const { resolver } = open(t, [hostile])
+  const { resolver } = open(t, [malformed])
   for (const [path, service] of [
     ['/auth/token', 'auth'],
     ['/auth/rules/create', 'auth'],
@@ -105,7 +105,9 @@ t.test('resolves built-in services before declared paths', async (t) => {
 t.test(
   'a declared path never receives another spelling of the path of a built-in service',
   async (t) => {
-    const { resolver } = open(t, [makeDeclaring('shop', { 'Shop.All': { path: '/**' } })])
+    const { resolver } = open(t, [
+      makeServiceWithEndpoints('shop', { 'Shop.All': { path: '/**' } }),
+    ])
     for (const path of [
       '/%61uth/token',
       '/auth;v=1/token',
@@ -205,7 +207,10 @@ t.test('falls back to the inner resolver', async (t) => {
 
 t.test('rejects a spelling that leads to another endpoint with 400', async (t) => {
   const { resolver } = open(t, [
-    makeDeclaring('ns.shop', { 'Shop.All': { path: '/**' }, 'Shop.Admin': { path: '/admin/**' } }),
+    makeServiceWithEndpoints('ns.shop', {
+      'Shop.All': { path: '/**' },
+      'Shop.Admin': { path: '/admin/**' },
+    }),
     users,
   ])
   for (const path of ['/admin;v=1/x', '//admin/x', '/users//42', '//users'])
@@ -234,14 +239,14 @@ t.test('includes only the relevant parts of a request in the key', async (t) => 
     rpc.key(get),
     'the key of the inner resolver if there are no declared routes',
   )
-  await replace([makeDeclaring('ns.a', { 'A.B': { path: '/a' } })])
+  await replace([makeServiceWithEndpoints('ns.a', { 'A.B': { path: '/a' } })])
   t.equal(resolver.key(get), resolver.key(post))
   t.equal(resolver.key(get), resolver.key(otherHost))
   t.not(resolver.key(get), resolver.key({ ...get, path: '/users/2' }))
   await replace([users])
   t.not(resolver.key(get), resolver.key(post))
   t.equal(resolver.key(get), resolver.key(otherHost))
-  await replace([makeDeclaring('ns.a', { 'A.B': { path: '/a', host: 'a.example' } })])
+  await replace([makeServiceWithEndpoints('ns.a', { 'A.B': { path: '/a', host: 'a.example' } })])
   t.equal(resolver.key(get), resolver.key(post))
   t.not(resolver.key(get), resolver.key(otherHost))
   const byHost = open(t, [users], host).resolver
@@ -254,7 +259,7 @@ t.test('applies added, changed and removed routes in the next tick', async (t) =
   t.equal(resolver.resolve(at('/users/42'))?.endpoint, 'Users.42')
   await replace([users])
   t.equal(resolver.resolve(at('/users/42'))?.endpoint, 'Users.Get')
-  await replace([makeDeclaring('ns.users', { 'Users.Find': { path: '/users/{name}' } })])
+  await replace([makeServiceWithEndpoints('ns.users', { 'Users.Find': { path: '/users/{name}' } })])
   t.match(resolver.resolve(at('/users/42')), {
     service: 'ns.users',
     endpoint: 'Users.Find',
@@ -267,7 +272,7 @@ t.test('applies added, changed and removed routes in the next tick', async (t) =
 t.test('rebuilds once for many changes in a tick', async (t) => {
   const { resolver, registry } = open(t, [])
   for (let i = 0; i < 100; i++)
-    registry.replace([makeDeclaring('ns.a', { 'A.B': { path: `/a${i}` } })])
+    registry.replace([makeServiceWithEndpoints('ns.a', { 'A.B': { path: `/a${i}` } })])
   t.equal(resolver.resolve(at('/a99'))?.endpoint, 'A99.Call', 'not during the tick of the changes')
   await new Promise(setImmediate)
   t.equal(resolver.generation, 1)
@@ -278,7 +283,7 @@ t.test('rebuilds many routes in several ticks and replaces them atomically', asy
   const { resolver, registry } = open(t, [users])
   const before = resolver.generation!
   const services = Array.from({ length: 2500 }, (_, i) =>
-    makeDeclaring(`ns.s${i}`, { 'A.B': { path: `/s${i}` } }),
+    makeServiceWithEndpoints(`ns.s${i}`, { 'A.B': { path: `/s${i}` } }),
   )
   registry.replace(services)
   let ticks = 0
@@ -298,7 +303,7 @@ t.test('rebuilds many routes in several ticks and replaces them atomically', asy
 t.test('applies a change that arrives during a rebuild', async (t) => {
   const { resolver, registry } = open(t, [])
   const services = Array.from({ length: 2500 }, (_, i) =>
-    makeDeclaring(`ns.s${i}`, { 'A.B': { path: `/s${i}` } }),
+    makeServiceWithEndpoints(`ns.s${i}`, { 'A.B': { path: `/s${i}` } }),
   )
   registry.replace(services)
   await new Promise(setImmediate)
@@ -311,7 +316,7 @@ t.test('applies a change that arrives during a rebuild', async (t) => {
 
 t.test('resolves the first service by name if several declare the same route', async (t) => {
   const declared = { 'B.Get': { path: '/x' }, 'A.Get': { path: '/x' } }
-  const services = ['ns.c', 'ns.b', 'ns.d'].map((name) => makeDeclaring(name, declared))
+  const services = ['ns.c', 'ns.b', 'ns.d'].map((name) => makeServiceWithEndpoints(name, declared))
   for (const order of [services, services.toReversed()]) {
     const { resolver } = open(t, order)
     t.match(resolver.resolve(at('/x')), { service: 'ns.b', endpoint: 'A.Get' })
@@ -324,8 +329,8 @@ t.test('ignores paths that would make matching slow, with a warning', async (t) 
   )
   const endpoints = paths.map((path, i) => [`A.E${10_000 + i}`, { path }] as const)
   const { resolver, warnings } = open(t, [
-    makeDeclaring('ns.a', Object.fromEntries(endpoints)),
-    makeDeclaring('ns.b', { 'B.Get': { path: '/b' } }),
+    makeServiceWithEndpoints('ns.a', Object.fromEntries(endpoints)),
+    makeServiceWithEndpoints('ns.b', { 'B.Get': { path: '/b' } }),
   ])
   t.match(warnings, [
     /^ignored \d+ declared paths: too many paths, or too many overlapping paths; .* of service ns.a/,
@@ -347,7 +352,7 @@ t.test('becomes ready when an asynchronous registry has responded', async (t) =>
 })
 
 t.test('never serves from removed routes', async (t) => {
-  const greeter = makeDeclaring('ns.greeter', { 'Greeter.Get': { path: '/hello' } })
+  const greeter = makeServiceWithEndpoints('ns.greeter', { 'Greeter.Get': { path: '/hello' } })
   const { resolver, registry, replace } = open(t, [users, greeter])
   const { createPool } = createPools()
   const directory = new ServiceCache(registry, { upstream: () => ({ createPool }) })
@@ -367,7 +372,7 @@ t.test('never serves from removed routes', async (t) => {
   )
   t.throws(() => sendRequest('/users/42', 'DELETE'), { code: 405 })
   t.equal(sendRequest('/users/42', 'HEAD').route?.endpoint, 'Users.Get')
-  const moved = makeDeclaring('ns.users', { 'Users.Get': { path: '/people/{id}' } })
+  const moved = makeServiceWithEndpoints('ns.users', { 'Users.Get': { path: '/people/{id}' } })
   await replace([moved, greeter])
   t.equal(sendRequest('/users/42').route?.endpoint, 'Users.42', 'the fallback for the same service')
   t.same(sendRequest('/people/42').route?.variables, [['id', '42']])

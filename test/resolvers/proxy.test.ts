@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import type { RequestLine } from '../../core/route.ts'
 import proxy from '../../resolvers/proxy.ts'
-import { toRuns } from '../fixtures/property-runs.ts'
+import { scaleRuns } from '../fixtures/property-runs.ts'
 
 function at(path: string, namespace = 'ns'): RequestLine {
   return { method: 'GET', path, host: 'localhost:8080', namespace }
@@ -88,7 +88,7 @@ t.test('returns equal routes for equal keys', async () => {
       if (proxy.key(at(one)) !== proxy.key(at(two))) return true
       return getService(one) === getService(two)
     }),
-    { numRuns: toRuns(2000) },
+    { numRuns: scaleRuns(2000) },
   )
 })
 

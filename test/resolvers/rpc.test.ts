@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import type { RequestLine } from '../../core/route.ts'
 import rpc from '../../resolvers/rpc.ts'
-import { toRuns } from '../fixtures/property-runs.ts'
+import { scaleRuns } from '../fixtures/property-runs.ts'
 
 function at(path: string, namespace = 'ns'): RequestLine {
   return { method: 'POST', path, host: 'localhost', namespace }
@@ -90,6 +90,6 @@ t.test('resolves only services inside the namespace', async () => {
       if (route === undefined) return true
       return /^ns(\.[\w-]+)+$/.test(route.service) && /^\w+\.\w+$/.test(route.endpoint)
     }),
-    { numRuns: toRuns(5000) },
+    { numRuns: scaleRuns(5000) },
   )
 })

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import type { RequestLine } from '../../core/route.ts'
 import vpath from '../../resolvers/vpath.ts'
-import { toRuns } from '../fixtures/property-runs.ts'
+import { scaleRuns } from '../fixtures/property-runs.ts'
 
 function at(path: string, namespace = 'ns'): RequestLine {
   return { method: 'GET', path, host: 'localhost', namespace }
@@ -52,6 +52,6 @@ t.test('returns equal routes for equal keys', async () => {
       if (vpath.key(at(one)) !== vpath.key(at(two))) return true
       return vpath.resolve(at(one))?.service === vpath.resolve(at(two))?.service
     }),
-    { numRuns: toRuns(2000) },
+    { numRuns: scaleRuns(2000) },
   )
 })

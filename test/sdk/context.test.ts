@@ -4,7 +4,7 @@ import { createServiceLog } from '../../sdk/log/service-log.ts'
 import { createDispatcher } from '../../sdk/service/dispatch.ts'
 import { endpoint } from '../../sdk/service/endpoint.ts'
 import { keepAlive } from '../fixtures/keep-alive.ts'
-import { begin } from '../fixtures/served-calls.ts'
+import { startCall } from '../fixtures/served-calls.ts'
 
 /** Returns the result of `look` in the context of a call with this metadata block. */
 function runBlock<T>(block: string, read: (ctx: ReturnType<typeof createContext>) => T): T {
@@ -18,7 +18,7 @@ function runBlock<T>(block: string, read: (ctx: ReturnType<typeof createContext>
     handlers: { A: { b: endpoint({ handle }) } },
     log,
   })
-  const { error } = begin(dispatcher, 'A.B', { metadata: block })
+  const { error } = startCall(dispatcher, 'A.B', { metadata: block })
   if (error !== undefined) throw error.cause
   return result!.value
 }

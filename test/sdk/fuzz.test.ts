@@ -8,8 +8,8 @@ import { createServiceLog } from '../../sdk/log/service-log.ts'
 import { Bytes, Int64 } from '../../sdk/schema/schema-types.ts'
 import { createDispatcher } from '../../sdk/service/dispatch.ts'
 import { endpoint } from '../../sdk/service/endpoint.ts'
-import { toRuns } from '../fixtures/property-runs.ts'
-import { begin } from '../fixtures/served-calls.ts'
+import { scaleRuns } from '../fixtures/property-runs.ts'
+import { startCall } from '../fixtures/served-calls.ts'
 
 const Everything = Type.Object({
   id: Type.Optional(Int64()),
@@ -63,11 +63,13 @@ t.test('any JSON request returns a response or 400, never 500', async (t) => {
   let served = 0
   fc.assert(
     fc.property(fc.oneof(request, fc.jsonValue()), (body) => {
-      const { answer, error } = begin(dispatcher, 'A.Json', { body: JSON.stringify(body) })
+      const { replyJson: answer, error } = startCall(dispatcher, 'A.Json', {
+        body: JSON.stringify(body),
+      })
       if (error === undefined) served++
       return error === undefined ? answer !== undefined : error.code === 400
     }),
-    { numRuns: toRuns(3000) },
+    { numRuns: scaleRuns(3000) },
   )
   t.ok(served > 100, `${served} requests had a response`)
   t.strictSame(lines, [])
@@ -76,12 +78,12 @@ t.test('any JSON request returns a response or 400, never 500', async (t) => {
 t.test('a response that is sent as a request returns the same response', async (t) => {
   fc.assert(
     fc.property(request, (body) => {
-      const first = begin(dispatcher, 'A.Json', { body: JSON.stringify(body) })
+      const first = startCall(dispatcher, 'A.Json', { body: JSON.stringify(body) })
       if (first.error !== undefined) return true
-      const repeated = begin(dispatcher, 'A.Json', { body: String(first.replyBody) })
+      const repeated = startCall(dispatcher, 'A.Json', { body: String(first.replyBody) })
       return repeated.replyBody === first.replyBody
     }),
-    { numRuns: toRuns(2000) },
+    { numRuns: scaleRuns(2000) },
   )
   t.strictSame(lines, [])
 })
@@ -97,10 +99,10 @@ t.test('any protobuf request returns a response or 400', async (t) => {
   fc.assert(
     fc.property(fc.array(field, { maxLength: 5 }), (fields) => {
       const body = Buffer.from(fields.flat())
-      const { error } = begin(dispatcher, 'A.Protobuf', { body, metadata })
+      const { error } = startCall(dispatcher, 'A.Protobuf', { body, metadata })
       return error === undefined || error.code === 400
     }),
-    { numRuns: toRuns(3000) },
+    { numRuns: scaleRuns(3000) },
   )
   t.strictSame(lines, [])
 })

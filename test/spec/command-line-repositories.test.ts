@@ -1,6 +1,6 @@
 import { basename, dirname } from 'node:path'
 import t, { type Test } from 'tap'
-import { toPlain } from '../fixtures/deployer.ts'
+import { makePlainProgram } from '../fixtures/deployer.ts'
 import { makeGitRepository } from '../fixtures/git-repository.ts'
 import { runMx } from '../fixtures/mx.ts'
 import { startServerProcess } from '../fixtures/server-process.ts'
@@ -33,11 +33,11 @@ async function status(t: Test, name: string) {
 t.test('runs the default branch of a repository, and updates to its newest commit', async (t) => {
   await mx(t, 'login', 'admin', '--password=open-sesame')
   const { commit, folder } = makeGitRepository(t, 'shop')
-  commit(toPlain('one'))
+  commit(makePlainProgram('one'))
   const address = `file://${folder}`
   await mx(t, 'run', address, '--name=shop')
   t.equal(await sendRequest('shop'), 'one')
-  const newest = commit(toPlain('two'))
+  const newest = commit(makePlainProgram('two'))
   await mx(t, 'update', 'shop')
   t.equal(await sendRequest('shop'), 'two')
   t.match(await status(t, 'shop'), {
@@ -48,13 +48,13 @@ t.test('runs the default branch of a repository, and updates to its newest commi
 
 t.test('runs the branch after @, and updates to its newest commit', async (t) => {
   const { commit, folder, git } = makeGitRepository(t, 'shop')
-  commit(toPlain('main'))
+  commit(makePlainProgram('main'))
   git('checkout', '--quiet', '-b', 'next')
-  commit(toPlain('next'))
+  commit(makePlainProgram('next'))
   const address = `file://${folder}`
   await mx(t, 'run', `${address}@next`, '--name=shop')
   t.equal(await sendRequest('shop'), 'next')
-  commit(toPlain('newer'))
+  commit(makePlainProgram('newer'))
   await mx(t, 'update', 'shop@next')
   t.equal(await sendRequest('shop'), 'newer')
   await mx(t, 'kill', 'shop@next')
@@ -62,8 +62,8 @@ t.test('runs the branch after @, and updates to its newest commit', async (t) =>
 
 t.test('runs the commit after @, and an update restarts the same build', async (t) => {
   const { commit, folder } = makeGitRepository(t, 'shop')
-  const first = commit(toPlain('one'))
-  commit(toPlain('two'))
+  const first = commit(makePlainProgram('one'))
+  commit(makePlainProgram('two'))
   const address = `file://${folder}`
   await mx(t, 'run', `${address}@${first}`, '--name=shop')
   const before = await status(t, 'shop')
@@ -77,7 +77,7 @@ t.test('runs the commit after @, and an update restarts the same build', async (
 
 t.test('a short name is a repository below git.baseurl', async (t) => {
   const { commit, folder } = makeGitRepository(t, 'shop')
-  commit(toPlain('short'))
+  commit(makePlainProgram('short'))
   const name = basename(folder)
   await mx(t, 'user', 'config', 'set', 'git.baseurl', `file://${dirname(folder)}`)
   await mx(t, 'run', name)
@@ -89,7 +89,7 @@ t.test(
   'an unknown branch and an unreachable repository fail without reserving the name',
   async (t) => {
     const { commit, folder } = makeGitRepository(t, 'shop')
-    commit(toPlain('one'))
+    commit(makePlainProgram('one'))
     const unknown = await runMx(['run', `file://${folder}@nowhere`, '--name=shop'], options)
     t.match(unknown, { code: 1, stdout: '', stderr: /^mx: shop failed: .*nowhere/ })
     const unreachable = await runMx(['run', 'http://127.0.0.1:1/me/shop'], options)

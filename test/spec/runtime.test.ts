@@ -1,6 +1,6 @@
 // Specification: States and transitions of the runtime object, Run reference rules.
 import t from 'tap'
-import { toPlain } from '../fixtures/deployer.ts'
+import { makePlainProgram } from '../fixtures/deployer.ts'
 import { makeRepository, openPlatformRuntime } from '../fixtures/platform-runtime.ts'
 
 async function open(t: Parameters<typeof openPlatformRuntime>[0]) {
@@ -21,7 +21,7 @@ t.test(
   'absent, run a local folder: it is uploaded, an account generated, and it runs',
   async (t) => {
     const { upload, run, answer, accounts, update } = await open(t)
-    const service = await run(await upload('shop', toPlain('one')))
+    const service = await run(await upload('shop', makePlainProgram('one')))
     t.match(service, { name: 'shop', version: 'latest', status: 4, source: 'source://shop:latest' })
     t.equal(await answer(), 'one')
     t.match(await accounts.find('mx', 'shop@latest'), {
@@ -29,7 +29,7 @@ t.test(
     })
 
     t.comment('running, update with a local path: the code is uploaded again')
-    const source = await upload('shop', toPlain('two'))
+    const source = await upload('shop', makePlainProgram('two'))
     t.match(await update({ resource: { service: { name: 'shop', source } } }), { status: 4 })
     t.equal(await answer(), 'two')
   },
@@ -40,14 +40,14 @@ t.test(
   async (t) => {
     const { run, answer, update, client, read } = await open(t)
     const repository = makeRepository(t)
-    const first = repository.commit(toPlain('one'))
+    const first = repository.commit(makePlainProgram('one'))
     t.match(await run(repository.path), {
       ...{ version: 'latest', status: 4, metadata: { commit: first } },
     })
     t.equal(await answer(), 'one')
 
     t.comment('running, update of a branch: its latest commit is pulled, and the service restarts')
-    const second = repository.commit(toPlain('two'))
+    const second = repository.commit(makePlainProgram('two'))
     t.match(await update(), { status: 4, metadata: { commit: second } })
     t.equal(await answer(), 'two')
 
@@ -61,8 +61,8 @@ t.test(
 t.test('a reference is a branch name', async (t) => {
   const { run, answer } = await open(t)
   const repository = makeRepository(t)
-  repository.commit(toPlain('one'))
-  repository.commit(toPlain('of the branch'), 'feature/x')
+  repository.commit(makePlainProgram('one'))
+  repository.commit(makePlainProgram('of the branch'), 'feature/x')
   t.match(await run(repository.path, 'feature/x'), { version: 'feature/x', status: 4 })
   t.equal(await answer(), 'of the branch')
 })
@@ -70,8 +70,8 @@ t.test('a reference is a branch name', async (t) => {
 t.test('a reference is a commit hash; an update of it restarts the service only', async (t) => {
   const { run, answer, update } = await open(t)
   const repository = makeRepository(t)
-  const commit = repository.commit(toPlain('one'))
-  repository.commit(toPlain('two'))
+  const commit = repository.commit(makePlainProgram('one'))
+  repository.commit(makePlainProgram('two'))
   const { metadata } = await run(repository.path, commit)
   t.match(metadata, { commit, status: 'running' })
   t.equal(await answer(), 'one')
@@ -86,7 +86,7 @@ t.test(
   async (t) => {
     const { run, call, read } = await open(t)
     const repository = makeRepository(t)
-    repository.commit(toPlain('one'))
+    repository.commit(makePlainProgram('one'))
     t.match(await run(repository.path, 'nowhere'), { status: 7, metadata: { error: /nowhere/ } })
     await call('Delete', 'shop')
     await t.rejects(run(`${repository.path}-away`), { code: 400, message: /there is no git repos/ })

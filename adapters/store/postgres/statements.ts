@@ -10,7 +10,7 @@ export interface Statements {
   readonly read: Statement
   readonly scan: (range: StoreRange) => Statement
   readonly listTables: Statement
-  readonly listTablesOf: Statement
+  readonly listDatabaseTables: Statement
   /** Versions and expiries of keys; absent keys are omitted. */
   readonly readVersions: Statement
   readonly findExpired: Statement
@@ -79,7 +79,7 @@ export function createStatements(schema: string): Statements {
             ORDER BY database, "table" LIMIT 1) AS next)
         SELECT * FROM found LIMIT $3`,
     },
-    listTablesOf: {
+    listDatabaseTables: {
       name: 'tables-of',
       text: `WITH RECURSIVE found AS (
           (SELECT database, "table" FROM ${records}

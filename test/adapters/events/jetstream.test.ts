@@ -17,7 +17,7 @@ t.setTimeout(120_000)
 
 const ALL = { from: 1, limit: 1000, maxBytes: 1e9 }
 /** Permissions of a user according to docs/events.md. */
-const LEAST = {
+const MINIMUM_PERMISSIONS = {
   publish: '"mx.events.>", "mx.acks.>", "$JS.API.>", "$JS.ACK.>"',
   subscribe: '"mx.acks.>", "_INBOX.>"',
 }
@@ -138,7 +138,7 @@ t.test('distinguishes missing permissions from an outage', async (t) => {
         ${user('all', '{ publish: ">", subscribe: ">" }')}
         ${user('reader', '{ publish: { deny: ["mx.events.>"] } }')}
         ${user('stranger', '{ publish: { deny: ["$JS.>"] } }')}
-        ${user('least', `{ publish: [${LEAST.publish}], subscribe: [${LEAST.subscribe}] }`)}
+        ${user('least', `{ publish: [${MINIMUM_PERMISSIONS.publish}], subscribe: [${MINIMUM_PERMISSIONS.subscribe}] }`)}
       ] }`,
     ],
   })
@@ -157,16 +157,16 @@ t.test('distinguishes missing permissions from an outage', async (t) => {
   t.match((await otherEvents.append(toAppends('c')))[0], { code: 403 })
   await t.rejects(async () => otherEvents.listTopics(), { code: 403 })
   await t.rejects(async () => otherEvents.join(JET_TOPIC, GROUP), { code: 403 })
-  const least = open('least')
-  t.same(await least.append(toAppends('d')), [2])
-  const member = await least.join(JET_TOPIC, GROUP)
+  const restricted = open('least')
+  t.same(await restricted.append(toAppends('d')), [2])
+  const member = await restricted.join(JET_TOPIC, GROUP)
   const deliveries = await member.pull(2, 1e6)
   await deliveries[0]!.ack()
   await deliveries[1]!.nack(0)
-  t.match(await least.listGroups!(JET_TOPIC), [{ name: 'group', acked: 1 }])
-  await least.retain!(JET_TOPIC, { maxAgeMs: 1e9, maxBytes: 0 }, Date.now())
-  t.equal((await least.read(JET_TOPIC, ALL)).events.length, 2)
-  t.equal(await least.deleteGroup!(JET_TOPIC, 'group'), true)
+  t.match(await restricted.listGroups!(JET_TOPIC), [{ name: 'group', acked: 1 }])
+  await restricted.retain!(JET_TOPIC, { maxAgeMs: 1e9, maxBytes: 0 }, Date.now())
+  t.equal((await restricted.read(JET_TOPIC, ALL)).events.length, 2)
+  t.equal(await restricted.deleteGroup!(JET_TOPIC, 'group'), true)
   const invalid = open('nobody')
   await t.rejects(invalid.tried, { message: / rejected the connection: / })
   await t.rejects(async () => invalid.listTopics(), { code: 503, cause: { denied: true } })
@@ -193,8 +193,8 @@ t.test('keeps a dead letter when NATS is killed', async (t) => {
   // A rejection that NATS loses leads to a redelivery after the timeout, with a new count.
   const options = { autoAck: false, ackWaitMs: 500, retryLimit: 1, start: { sequence: 1 } }
   const consumer = await events.consume(JET_TOPIC, { ...options, group: 'group' })
-  const dead = { ...JET_TOPIC, topic: 'orders.dead' }
-  const deadLetters = await events.consume(dead, { start: { sequence: 1 } })
+  const deadLetterTopic = { ...JET_TOPIC, topic: 'orders.dead' }
+  const deadLetters = await events.consume(deadLetterTopic, { start: { sequence: 1 } })
   const reading = deadLetters.next()
   async function rejectAll(): Promise<void> {
     for (;;) {
@@ -228,9 +228,9 @@ t.test('reports a server without JetStream', async (t) => {
   const server = await startJetStream(t, { jetStream: false })
   if (server === undefined) return
   const events = server.openEvents()
-  const off = { code: 503, cause: { message: 'jetstream is not enabled' } }
-  await t.rejects(async () => events.listTopics(), off)
-  t.match((await events.append(toAppends('a')))[0], off)
+  const disabledError = { code: 503, cause: { message: 'jetstream is not enabled' } }
+  await t.rejects(async () => events.listTopics(), disabledError)
+  t.match((await events.append(toAppends('a')))[0], disabledError)
 })
 
 t.test('leaves nothing open after close', async (t) => {

@@ -46,19 +46,19 @@ t.test('uses the context of the kubeconfig outside a cluster', async (t) => {
     `
 apiVersion: v1
 kind: Config
-current-context: nobody
+current-context: missing
 clusters:
   - name: local
     cluster: { server: "${api.server}", certificate-authority: "${ca}" }
 contexts:
-  - name: nobody
-    context: { cluster: local, user: nobody }
+  - name: missing
+    context: { cluster: local, user: missing }
   - name: shop
     context: { cluster: local, user: pod, namespace: shop }
   - name: lost
     context: { cluster: gone, user: pod }
 users:
-  - name: nobody
+  - name: missing
     user: {}
   - name: pod
     user: { token: "${api.token}" }
@@ -75,7 +75,7 @@ users:
   t.match(JSON.parse(await readText(await get(shop, path, SIGNAL), 1e6)), { kind: 'List' })
   t.equal((await findCluster({ context: 'shop', namespace: 'other' })).namespace, 'other')
   await t.rejects(findCluster({ context: 'lost' }), {
-    message: 'the kubeconfig has no context "lost" with a cluster; available: nobody, shop, lost',
+    message: 'the kubeconfig has no context "lost" with a cluster; available: missing, shop, lost',
   })
   await t.rejects(findCluster({ context: 'shpo' }), {
     message: /no context "shpo" with a cluster/,

@@ -43,7 +43,7 @@ t.test('names the operation and the required verbs', async (t) => {
 })
 
 t.test('doubles the retry delay up to 10 s, but honors Retry-After', async (t) => {
-  const spread = (failures: number, error?: Error): number[] =>
+  const toDelays = (failures: number, error?: Error): number[] =>
     Array.from({ length: 200 }, () => toRetryMs(error, failures, 250))
   for (const [failures, longestMs] of [
     [0, 250],
@@ -52,7 +52,7 @@ t.test('doubles the retry delay up to 10 s, but honors Retry-After', async (t) =
     [7, 10_000],
     [5000, 10_000],
   ] as const) {
-    const times = spread(failures)
+    const times = toDelays(failures)
     t.ok(
       times.every((ms) => ms >= longestMs / 2 && ms <= longestMs),
       `${failures} failures`,
@@ -60,5 +60,5 @@ t.test('doubles the retry delay up to 10 s, but honors Retry-After', async (t) =
     t.ok(new Set(times).size > 100, 'jittered')
   }
   const busy = new ApiError('429', { status: 429, retryAfterMs: 60_000 })
-  t.ok(spread(0, busy).every((ms) => ms === 60_000))
+  t.ok(toDelays(0, busy).every((ms) => ms === 60_000))
 })

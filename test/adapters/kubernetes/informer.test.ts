@@ -51,9 +51,9 @@ async function open(t: Test): Promise<Mirrored> {
 t.test('starts with the first query, which waits for all lists', async (t) => {
   const { api, mirror, names } = await open(t)
   t.same(api.requests, [])
-  const answer = mirror.query(() => [...names].sort())
-  t.ok(answer instanceof Promise)
-  t.same(await answer, ['a', 'a-1'])
+  const result = mirror.query(() => [...names].sort())
+  t.ok(result instanceof Promise)
+  t.same(await result, ['a', 'a-1'])
   t.same(
     mirror.query(() => names.size),
     2,

@@ -13,8 +13,8 @@ import { listen } from '../../fixtures/listen.ts'
 
 const SIGNAL = new AbortController().signal
 
-async function open(t: Test, answer: RequestListener, path = ''): Promise<Cluster> {
-  const server = createServer(answer)
+async function open(t: Test, handler: RequestListener, path = ''): Promise<Cluster> {
+  const server = createServer(handler)
   const port = await listen(t, server)
   return {
     server: new URL(`http://127.0.0.1:${port}${path}`),
@@ -94,9 +94,9 @@ t.test('throws without a response or on abort', async (t) => {
   await t.rejects(get(cluster, '/', SIGNAL), { code: 'ECONNRESET' })
   const silent = await open(t, () => {})
   const controller = new AbortController()
-  const answer = t.rejects(get(silent, '/', controller.signal), { name: 'AbortError' })
+  const handler = t.rejects(get(silent, '/', controller.signal), { name: 'AbortError' })
   setImmediate(() => controller.abort())
-  await answer
+  await handler
 })
 
 t.test('stops reading a response beyond the limit', async (t) => {

@@ -7,11 +7,11 @@ import { openRawBackend, waitUntil } from '../../fixtures/raw-backend.ts'
 
 function open(t: Test, url: string, options: Partial<NatsLinkOptions> = {}) {
   const warnings: string[] = []
-  const ups: NatsConnection[] = []
+  const connected: NatsConnection[] = []
   let disconnects = 0
   const link = createNatsLink({
     address: parseNatsUrl(url),
-    onUp: (connection) => ups.push(connection),
+    onUp: (connection) => connected.push(connection),
     onDown: () => {
       disconnects++
     },
@@ -19,7 +19,7 @@ function open(t: Test, url: string, options: Partial<NatsLinkOptions> = {}) {
     ...options,
   })
   t.teardown(link.close)
-  return { link, warnings, ups, disconnects: () => disconnects }
+  return { link, warnings, connected, disconnects: () => disconnects }
 }
 
 const countConnections = async (server: NatsServer): Promise<number> =>
@@ -28,7 +28,7 @@ const countConnections = async (server: NatsServer): Promise<number> =>
 t.test('reconnects after a connection loss and reports both', async (t) => {
   const server = await startNats(t)
   if (server === undefined) return
-  const { link, warnings, ups, disconnects } = open(t, server.url)
+  const { link, warnings, connected, disconnects } = open(t, server.url)
   t.equal(link.connection, undefined)
   t.equal(await link.open(), link.connection)
   await link.tried
@@ -43,8 +43,8 @@ t.test('reconnects after a connection loss and reports both', async (t) => {
     await server.start()
     await waitUntil(() => link.connection !== undefined)
     await link.confirm()
-    t.equal(ups.length, round + 1)
-    t.equal(ups.at(-1), link.connection)
+    t.equal(connected.length, round + 1)
+    t.equal(connected.at(-1), link.connection)
     t.match(warnings.splice(0), [
       /^NATS at nats:\/\/127\.0\.0\.1:\d+ is unreachable: .*; reconnecting$/,
       /^NATS at nats:\/\/127\.0\.0\.1:\d+ is reachable again after \d+ ms$/,
@@ -57,11 +57,11 @@ t.test('waits for a server that is not started yet', async (t) => {
   const server = await startNats(t)
   if (server === undefined) return
   await server.stop()
-  const { link, warnings, ups } = open(t, server.url)
+  const { link, warnings, connected } = open(t, server.url)
   await t.rejects(link.open(), { message: /is unreachable: 127\.0\.0\.1:\d+: connection refused$/ })
   t.equal(await link.tried, undefined, 'the first attempt was not rejected')
   await server.start()
-  await waitUntil(() => ups.length > 0)
+  await waitUntil(() => connected.length > 0)
   await link.confirm()
   t.match(warnings, [/is unreachable: .*connection refused; retrying/, /is reachable again/])
   t.equal(warnings.length, 2, 'independent of the number of attempts')
@@ -89,21 +89,21 @@ t.test('uses any reachable server of the list and fails over', async (t) => {
   const [first, second] = [await startNats(t), await startNats(t)]
   if (first === undefined || second === undefined) return
   await first.stop()
-  const { link, ups } = open(
+  const { link, connected } = open(
     t,
     `nats://127.0.0.1:${first.port},127.0.0.1:${second.port}?prefix=test`,
   )
   t.match((await link.open()).getServer(), String(second.port))
   await first.start()
   await second.kill()
-  await waitUntil(() => ups.length === 2)
+  await waitUntil(() => connected.length === 2)
   t.match(link.connection!.getServer(), String(first.port))
 })
 
 t.test('gives up on a frozen server and leaves no connection open', async (t) => {
   const server = await startNats(t)
   if (server === undefined) return
-  const { link, ups, warnings } = open(t, server.url, { timeoutMs: 50, pingMs: 200 })
+  const { link, connected, warnings } = open(t, server.url, { timeoutMs: 50, pingMs: 200 })
   await link.open()
   server.freeze()
   // On a busy machine the attempt may time out first.
@@ -121,7 +121,7 @@ t.test('gives up on a frozen server and leaves no connection open', async (t) =>
   })
   t.ok(maximum <= 2, `${maximum} concurrent sockets`)
   server.resume()
-  await waitUntil(() => ups.length === 2)
+  await waitUntil(() => connected.length === 2)
   await link.confirm()
   t.equal(warnings.length, 2)
   while ((await countConnections(server)) > 1);
@@ -149,14 +149,14 @@ t.test('reports a permission violation once', async (t) => {
 t.test('replaces a connection that breaks in onUp', async (t) => {
   const server = await startNats(t)
   if (server === undefined) return
-  let ups = 0
+  let connected = 0
   const { link } = open(t, server.url, {
     onUp() {
-      ups++
-      if (ups < 3) throw new Error('closed connection')
+      connected++
+      if (connected < 3) throw new Error('closed connection')
     },
   })
-  await waitUntil(() => ups === 3)
+  await waitUntil(() => connected === 3)
   await link.confirm()
   await waitUntil(() => link.connection !== undefined)
   t.equal(await countConnections(server), 1)

@@ -3,21 +3,21 @@ import { toConnectError, toPermissionError } from '../../../adapters/nats/errors
 import { isPermanent } from '../../../core/registry/errors.ts'
 
 t.test('marks errors that a reconnect does not resolve as denials', async (t) => {
-  const named = (name: string) => Object.assign(new Error('Authorization Violation'), { name })
-  const coded = (code: string) => Object.assign(new Error('no'), { code })
+  const withName = (name: string) => Object.assign(new Error('Authorization Violation'), { name })
+  const withCode = (code: string) => Object.assign(new Error('no'), { code })
   const custom = toPermissionError('no')
   t.ok(isPermanent(custom))
   t.equal(toConnectError(custom), custom)
   for (const error of [
-    named('AuthorizationError'),
-    named('UserAuthenticationExpiredError'),
-    coded('DEPTH_ZERO_SELF_SIGNED_CERT'),
-    coded('UNABLE_TO_VERIFY_LEAF_SIGNATURE'),
-    coded('ERR_TLS_CERT_ALTNAME_INVALID'),
-    coded('ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED'),
+    withName('AuthorizationError'),
+    withName('UserAuthenticationExpiredError'),
+    withCode('DEPTH_ZERO_SELF_SIGNED_CERT'),
+    withCode('UNABLE_TO_VERIFY_LEAF_SIGNATURE'),
+    withCode('ERR_TLS_CERT_ALTNAME_INVALID'),
+    withCode('ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED'),
   ])
     t.ok(isPermanent(toConnectError(error)), error.message)
-  t.match(toConnectError(named('AuthorizationError')), {
+  t.match(toConnectError(withName('AuthorizationError')), {
     message: 'authentication failed: Authorization Violation',
     cause: { name: 'AuthorizationError' },
   })

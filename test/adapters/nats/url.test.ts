@@ -82,6 +82,6 @@ t.test('names the invalid part without secrets', async (t) => {
 })
 
 t.test('formats only the servers for logs', async (t) => {
-  const shown = formatNatsAddress(parseNatsUrl('tls://ann:s3cret@a,[::1]:5?prefix=x'))
-  t.equal(shown, 'tls://a:4222,[::1]:5')
+  const formatted = formatNatsAddress(parseNatsUrl('tls://ann:s3cret@a,[::1]:5?prefix=x'))
+  t.equal(formatted, 'tls://a:4222,[::1]:5')
 })

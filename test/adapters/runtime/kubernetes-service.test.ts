@@ -108,17 +108,17 @@ t.test('keeps the old revision serving when an update fails and reports the reas
   await run(server, 'Update', { image: 'broken' })
   const { metadata } = await server.settled('shop')
   t.match(metadata, { status: 'running', error: /exit code 2: no such table/ })
-  t.ok(cluster.api.list('pods').some((one) => one.metadata.name === pod!.metadata.name))
+  t.ok(cluster.api.list('pods').some((candidate) => candidate.metadata.name === pod!.metadata.name))
   await run(server, 'Update', { image: 'shop:2' })
   t.match((await server.settled('shop')).metadata, { status: 'running', error: undefined })
 })
 
 t.test("reports the cluster's reason for a missing image", async (t) => {
   const server = await openServer(t, await openCluster(t))
-  await run(server, 'Create', { image: 'nobody/knows:1' })
+  await run(server, 'Create', { image: 'missing/image:1' })
   t.match((await server.settled('shop')).metadata, {
     status: 'error',
-    error: /ErrImagePull: failed to pull image "nobody\/knows:1": not found/,
+    error: /ErrImagePull: failed to pull image "missing\/image:1": not found/,
   })
 })
 
@@ -150,25 +150,25 @@ t.test('continues the work of a killed server under a new id', async (t) => {
 t.test('applies changes on only one of two servers', async (t) => {
   const cluster = await openCluster(t)
   const { api, copies } = cluster
-  const [one, two] = [
+  const [first, second] = [
     await openServer(t, cluster, { server: 'one' }),
     await openServer(t, cluster, { server: 'two' }),
   ]
-  await run(two, 'Create', { image: 'shop:1' })
-  for (const server of [one, two]) {
+  await run(second, 'Create', { image: 'shop:1' })
+  for (const server of [first, second]) {
     t.match((await server.settled('shop')).metadata, { status: 'running' })
     t.match(await server.logs('shop'), [`up as ${copies[0]!.env['MX_AUTH_ID']}`])
   }
-  await run(two, 'Update', { image: 'shop:2' })
-  t.match((await one.settled('shop')).metadata, { status: 'running', image: 'shop:2' })
+  await run(second, 'Update', { image: 'shop:2' })
+  t.match((await first.settled('shop')).metadata, { status: 'running', image: 'shop:2' })
   const countApplied = (): number =>
     api.requests.filter((url) => /deployments\/.*fieldManager/.test(url)).length
   t.equal(countApplied(), 2)
 
-  await one.close()
+  await first.close()
   await waitUntil(() => countApplied() === 3)
   t.equal(copies.length, 2, 'the other server takes over without restarts')
-  await run(two, 'Delete', {})
+  await run(second, 'Delete', {})
   t.same(api.list('deployments'), [])
 })
 

@@ -47,7 +47,7 @@ t.test('loses no acknowledged write when the server restarts under load', async 
   let incomplete = 0
   for (const { acked, pairs } of loads) {
     for (const [key, value] of acked) if (result.get(key) !== value) lost++
-    for (const [one, other] of pairs) if (result.has(one) !== result.has(other)) incomplete++
+    for (const [first, second] of pairs) if (result.has(first) !== result.has(second)) incomplete++
   }
   t.comment(`${acknowledged()} acknowledged, ${ROUNDS} restarts`)
   t.equal(lost, 0)
@@ -70,8 +70,8 @@ t.test('reports missed events after a restart and continues', async (t) => {
   await server.kill()
   await server.start()
   while (gaps === 0) await delay(1)
-  const other = open(t, server)
-  await other.commit([[write('a', 'of another gateway')]], NOW_MS)
+  const second = open(t, server)
+  await second.commit([[write('a', 'of another gateway')]], NOW_MS)
   while (events.length === 0) await delay(1)
   t.same(events, [{ type: 'write', table, key: 'a' }])
 })
@@ -89,12 +89,12 @@ t.test('fails with 503 in time while the server is unreachable or silent', async
     Promise.resolve(adapter.purge!(NOW_MS, 10)),
   ]
   server.freeze()
-  for (const one of await Promise.allSettled(calls()))
-    t.match(one, { status: 'rejected', reason: { code: 503 } })
+  for (const first of await Promise.allSettled(calls()))
+    t.match(first, { status: 'rejected', reason: { code: 503 } })
   server.resume()
   await server.stop()
-  for (const one of await Promise.allSettled(calls()))
-    t.match(one, { status: 'rejected', reason: { code: 503 } })
+  for (const first of await Promise.allSettled(calls()))
+    t.match(first, { status: 'rejected', reason: { code: 503 } })
   await server.start()
   while ((await Promise.resolve(adapter.read(table, 'a')).catch(() => undefined)) === undefined)
     await delay(1)
@@ -201,7 +201,7 @@ function startLoad(t: Test, server: PostgresServer, name: string): Load {
       } catch (error) {
         failures++
         codes.add((error as GatewayError).code)
-        for (const [one, other] of groups) pairs.push([one!.key, other!.key])
+        for (const [first, second] of groups) pairs.push([first!.key, second!.key])
         await delay(1)
       }
     }

@@ -168,8 +168,8 @@ t.test('reports rejected spans once with their number', async (t) => {
   make(result, 2)
   await waitUntil(() => collector.requests.length === 2)
   collector.status = 200
-  make(result, 1, 'taken')
-  await collector.find(({ name }) => name === 'taken')
+  make(result, 1, 'accepted')
+  await collector.find(({ name }) => name === 'accepted')
   await waitUntil(() => result.recovered.length === 1)
   t.match(result.warnings, [/^the collector returned 400/])
   t.same(result.recovered, [5])

@@ -33,8 +33,8 @@ t.test(
     t.equal((await check(t, 'plugins:\n  - body-limit: { limit: many }\n')).code, 2)
     const tls = ['--enable_tls', '--tls_cert_file=none.pem', '--tls_key_file=none.pem']
     t.match(await check(t, '', ...tls), { code: 1, stderr: /none\.pem/ })
-    const misspelt = await runMx(['api', 'chekc'], { cwd: makeTempFolder(t, 'check') })
-    t.match(misspelt, { code: 2, stderr: /^mx: .* chekc, did you mean check\?/ })
+    const misspelled = await runMx(['api', 'chekc'], { cwd: makeTempFolder(t, 'check') })
+    t.match(misspelled, { code: 2, stderr: /^mx: .* chekc, did you mean check\?/ })
     t.match(await check(t, '', 'now'), { code: 2, stderr: /^mx: unexpected argument "now"/ })
   },
 )

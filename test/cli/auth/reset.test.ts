@@ -19,8 +19,8 @@ t.test('mx auth reset writes the new password as text or JSON', async (t) => {
   const read = () => readFileSync(join(folder, 'admin_password'), 'utf8').trim()
   t.match(await reset(), /^Restored the rule default/)
   for (const words of [['-o', 'json'], ['-ojson'], ['--output=json']]) {
-    const shown = JSON.parse(await reset(...words))
-    t.match(shown, { account: 'admin', password: read(), rules: [] }, words.join(' '))
+    const output = JSON.parse(await reset(...words))
+    t.match(output, { account: 'admin', password: read(), rules: [] }, words.join(' '))
   }
   await t.rejects(reset('-o', 'xml'), { message: /Invalid output/ })
 })

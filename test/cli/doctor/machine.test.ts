@@ -20,7 +20,7 @@ t.test('an unsupported Node.js version is reported with the minimum version', (t
 
 t.test('a missing folder is ok if it can be created, otherwise bad', async (t) => {
   t.match(checkFolder(folder), [{ state: 'ok', found: /^does not exist/ }])
-  t.match(checkFolder('/proc/nobody/.mx'), [
+  t.match(checkFolder('/proc/missing/.mx'), [
     { state: 'bad', found: /^cannot be created/, advice: /HOME/ },
   ])
 })
@@ -58,9 +58,9 @@ t.test('a port in use is reported with the flag that changes it', async (t) => {
   const { port } = await openRawBackend(t)
   process.env['MX_WEB_ADDRESS'] = `127.0.0.1:${port}`
   const findings = await checkMachine(true)
-  const usedPort = findings.find(({ what: name }) => name === `port ${port} (dashboard)`)
+  const usedPort = findings.find(({ what }) => what === `port ${port} (dashboard)`)
   t.match(usedPort, { state: 'note', advice: /mx server --web_address=127\.0\.0\.1:<port>/ })
-  t.ok(findings.some(({ what: name }) => name === 'port 8089 (health and metrics)'))
+  t.ok(findings.some(({ what }) => what === 'port 8089 (health and metrics)'))
   process.env['MX_ADMIN_ADDRESS'] = 'none'
   t.notMatch(JSON.stringify(await checkMachine(true)), 'health and metrics')
   t.notMatch(JSON.stringify(await checkMachine(false)), 'dashboard')

@@ -54,12 +54,12 @@ t.test('integers that a JSON number would round are rejected before they are sen
       message: `${flag} ${range}, got "9007199254740993"`,
       status: 2,
     })
-  const most = [
+  const numberFlags = [
     '--count=-9007199254740991',
     '--ids=1,9007199254740991',
     '--big=9223372036854775807',
   ]
-  t.match(await build({}, '--name=a', ...most), {
+  t.match(await build({}, '--name=a', ...numberFlags), {
     count: -9007199254740991,
     ids: [1, 9007199254740991],
     big: new RawJson('9223372036854775807'),

@@ -143,9 +143,9 @@ t.test(
     const open = new ReplyReader(false)
     open.read(Buffer.from('HTTP/1.1 200 OK\r\n\r\nsome'))
     t.equal(open.end(), 'done')
-    const cut = new ReplyReader(false)
-    cut.read(Buffer.from('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nsome'))
-    t.equal(cut.end(), 'malformed')
+    const truncated = new ReplyReader(false)
+    truncated.read(Buffer.from('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nsome'))
+    t.equal(truncated.end(), 'malformed')
   },
 )
 

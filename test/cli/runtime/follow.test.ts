@@ -8,10 +8,10 @@ const { runtime } = await openCli(t)
 const STARTING = { name: 'shop', version: 'latest', source: '', status: 3, metadata: {} }
 
 /** Steps that record notes. */
-function openNotes(): Steps & { readonly noted: Promise<string>; readonly notes: string[] } {
+function openNotes(): Steps & { readonly firstNote: Promise<string>; readonly notes: string[] } {
   const notes: string[] = []
   let notify = (_: string): void => {}
-  const noted = new Promise<string>((resolve) => {
+  const firstNote = new Promise<string>((resolve) => {
     notify = resolve
   })
   const note = (text: string): void => {
@@ -30,7 +30,7 @@ t.test('a start that takes too long prints the hint', async (t) => {
   const hint = { text: 'it may be plain HTTP', afterMs: 1 }
   const pending = untilRunning(session, { name: 'shop', version: 'latest' }, steps, hint)
   pending.catch(() => {})
-  t.equal(await steps.noted, 'it may be plain HTTP')
+  t.equal(await steps.firstNote, 'it may be plain HTTP')
   session.close()
   await t.rejects(pending)
   t.equal(steps.notes.length, 1)

@@ -82,8 +82,8 @@ async function openTlsFront(t: Test, address: string) {
     ])
       from.on('error', () => to.destroy()).pipe(to)
   })
-  const front = await listen(t, server)
-  return { address: `mxs://localhost:${front}`, certFile }
+  const terminator = await listen(t, server)
+  return { address: `mxs://localhost:${terminator}`, certFile }
 }
 
 t.test('commands connect to a proxy through TLS and reject an untrusted certificate', async (t) => {

@@ -8,12 +8,12 @@ t.teardown(session.close)
 const UNKNOWN = { resource: { service: { name: 'mail', version: 'latest' } } }
 
 t.test('an unknown service exits 4 with its name', async (t) => {
-  await t.rejects(session.call('nobody', 'Nobody.Call', {}), {
-    message: 'Service "nobody" not found. See \'mx services\'',
+  await t.rejects(session.call('missing', 'Missing.Call', {}), {
+    message: 'Service "missing" not found. See \'mx services\'',
     status: 4,
   })
-  await t.rejects(session.stream('nobody', 'Nobody.Call', {}).next(), {
-    message: 'Service "nobody" not found. See \'mx services\'',
+  await t.rejects(session.stream('missing', 'Missing.Call', {}).next(), {
+    message: 'Service "missing" not found. See \'mx services\'',
     status: 4,
   })
 })

@@ -149,10 +149,10 @@ t.test(
   async (t) => {
     const { open, logInAs } = await openShell(t)
     await logInAs('admin', 'mx')
-    const shown: (string | undefined)[] = []
+    const received: (string | undefined)[] = []
     // Acts as a linked server with another signing key.
-    const far = createServer((request, response) => {
-      shown.push(request.headers.authorization)
+    const server = createServer((request, response) => {
+      received.push(request.headers.authorization)
       const error = {
         Id: 'far',
         Code: 401,
@@ -165,17 +165,17 @@ t.test(
       })
       response.end(JSON.stringify(error))
     }).listen(0, '127.0.0.1')
-    t.teardown(() => far.close())
-    await once(far, 'listening')
-    const address = `http://127.0.0.1:${(far.address() as AddressInfo).port}`
+    t.teardown(() => server.close())
+    await once(server, 'listening')
+    const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
     const rejected = { status: 2, message: /the server of far rejects tokens from local/ }
     const session = open()
     await t.rejects(session.call('far', 'Far.Call', {}, { address }), rejected)
-    t.equal(new Set(shown.splice(0)).size, 2, 'the first token and one new token')
+    t.equal(new Set(received.splice(0)).size, 2, 'the first token and one new token')
     const resume = () => ({})
     for (const options of [{ address }, { address, resume }]) {
       await t.rejects(session.stream('far', 'Far.Stream', {}, options).next(), rejected)
-      t.equal(new Set(shown.splice(0)).size, 2)
+      t.equal(new Set(received.splice(0)).size, 2)
     }
   },
 )

@@ -154,7 +154,7 @@ t.test('a read or write error is one line with the path', async (t) => {
 })
 
 t.test('a folder that cannot be created is an error with the path', async (t) => {
-  for (const folder of ['/proc/.mx', '/proc/nobody/.mx'])
+  for (const folder of ['/proc/.mx', '/proc/missing/.mx'])
     await t.rejects(
       changeStateFile(join(folder, 'tokens'), () => 'x'),
       { message: /^\/proc\/.*tokens cannot be written: ENOENT/ },

@@ -69,7 +69,7 @@ t.test('a failed snapshot is reported, and an existing file is unchanged', async
   const folder = join(home, 'nowhere', 'backup')
   await t.rejects(store('snapshot', folder), { message: /nowhere\/backup cannot be written: / })
   await t.rejects(store('snapshot', home), { message: /not a file; use - for standard output/ })
-  await t.rejects(store('snapshot', 'backup', '-d', 'nobody'), {
+  await t.rejects(store('snapshot', 'backup', '-d', 'missing'), {
     message: /database with records/,
   })
   t.match(readFileSync(join(home, 'backup'), 'utf8'), /"records":3/)
@@ -79,15 +79,15 @@ t.test('Ctrl-C cancels a snapshot and leaves no file', async (t) => {
   const records = Array.from({ length: 40 }, (_, i) => `${i}`)
   writeFileSync(join(home, 'long'), Buffer.alloc(900_000, 'x'))
   for (const key of records) await store('write', '-t', 'long', key, '@long')
-  const { child, ended, output } = start('store', 'snapshot', 'given-up', '-t', 'long')
-  const hasStarted = () => readdirSync(home).some((name) => name.startsWith('given-up.'))
+  const { child, ended, output } = start('store', 'snapshot', 'cancelled', '-t', 'long')
+  const hasStarted = () => readdirSync(home).some((name) => name.startsWith('cancelled.'))
   while (!hasStarted() && child.exitCode === null)
     await new Promise((resolve) => setImmediate(resolve))
   child.kill('SIGINT')
   t.equal(await ended, 130)
   t.match(output.stderr, 'mx: canceled: no snapshot was written\n')
   t.same(
-    readdirSync(home).filter((name) => name.startsWith('given-up')),
+    readdirSync(home).filter((name) => name.startsWith('cancelled')),
     [],
   )
 })

@@ -16,8 +16,8 @@ t.test('control sequences are escaped for any split into chunks', (t) => {
   const complete = 'a\x1b[31mb\\u001b]0;t\\u0007\\u001b[2J\\u009b1m\\u202e漢\\u000d\\u000dc\r\nd'
   for (let i = 0; i <= bytes.length; i++) {
     const escapeChunk = createTerminalEscaper()
-    const shown = escapeChunk(bytes.subarray(0, i)) + escapeChunk(bytes.subarray(i))
-    t.equal(shown.replaceAll('\x1b[0m', ''), complete, `cut at ${i}`)
+    const escaped = escapeChunk(bytes.subarray(0, i)) + escapeChunk(bytes.subarray(i))
+    t.equal(escaped.replaceAll('\x1b[0m', ''), complete, `cut at ${i}`)
   }
   t.end()
 })

@@ -5,8 +5,8 @@ t.test('bytes that are valid UTF-8 are encoded as text', (t) => {
   for (const text of ['', 'hello', 'caf\xe9 \u{1f600}', '\ufeffwith a mark', 'a\0b\r\n']) {
     t.same(encodeText(Buffer.from(text)), { text, encoding: undefined })
   }
-  const middle = new Uint8Array(Buffer.from('xhellox')).subarray(1, 6)
-  t.equal(encodeText(middle).text, 'hello', 'only the bytes of a view are encoded')
+  const view = new Uint8Array(Buffer.from('xhellox')).subarray(1, 6)
+  t.equal(encodeText(view).text, 'hello', 'only the bytes of a view are encoded')
   t.end()
 })
 

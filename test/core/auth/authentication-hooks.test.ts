@@ -95,8 +95,8 @@ t.test('a response that depends on authentication is private for caches', async 
 })
 
 t.test('a stream is cut on review once its session is unknown', async (t) => {
-  const known = new Set(['one'])
-  const identity = create({ identify: () => SESSION, isKnown: ({ id }) => known.has(id) })
+  const sessions = new Set(['one'])
+  const identity = create({ identify: () => SESSION, isKnown: ({ id }) => sessions.has(id) })
   t.teardown(() => identity.close?.())
   const x = createTestExchange()
   await identity.onRequest!(x)
@@ -110,7 +110,7 @@ t.test('a stream is cut on review once its session is unknown', async (t) => {
   x.start(200, new HeaderList(), -1)
   identity.review()
   t.notOk(x.finished)
-  known.clear()
+  sessions.clear()
   identity.review()
   t.ok(x.wasCut)
 })

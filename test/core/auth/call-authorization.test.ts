@@ -5,7 +5,7 @@ import { waitUntil } from '../../contracts/registry.ts'
 import { createAccount, createRule, MemoryAuthSource } from '../../fixtures/auth-source.ts'
 import { TestCall } from '../../fixtures/served-calls.ts'
 
-const DENY_ALL = createRule({ id: 'nobody', access: 'DENIED' })
+const DENY_ALL = createRule({ id: 'deny-all', access: 'DENIED' })
 
 function open(t: Test) {
   const source = new MemoryAuthSource()
@@ -47,12 +47,12 @@ t.test('a granted call is served with its mx-account, a denied call returns 401'
 t.test('a service does not receive a cross-namespace account', async (t) => {
   const { source, pass } = open(t)
   const joe = createAccount({ id: 'joe', issuer: 'acme', scopes: ['admin'] })
-  const shown = `authorization: Bearer ${await source.issue(joe)}\r\n`
+  const header = `authorization: Bearer ${await source.issue(joe)}\r\n`
   for (const [metadata, hasAccount] of [
-    [shown, false],
-    [`${shown}mx-namespace: mx\r\n`, false],
-    [`${shown}mx-namespace: other\r\n`, false],
-    [`${shown}mx-namespace: acme\r\n`, true],
+    [header, false],
+    [`${header}mx-namespace: mx\r\n`, false],
+    [`${header}mx-namespace: other\r\n`, false],
+    [`${header}mx-namespace: acme\r\n`, true],
   ] as const)
     for (const isStream of [false, true]) {
       const { served } = pass(metadata, { isStream })
@@ -65,12 +65,12 @@ t.test(
   'a change of rules ends a long-lived call that is now denied, but not a short call',
   async (t) => {
     const { source, pass } = open(t)
-    const lasting = pass('', { isStream: true })
+    const stream = pass('', { isStream: true })
     const short = pass()
-    await waitUntil(() => lasting.served.length + short.served.length === 2)
+    await waitUntil(() => stream.served.length + short.served.length === 2)
     source.setRules('mx', DENY_ALL)
-    await waitUntil(() => lasting.call.isSettled)
-    t.match(lasting.call.error, { code: 401 })
+    await waitUntil(() => stream.call.isSettled)
+    t.match(stream.call.error, { code: 401 })
     t.equal(short.call.isSettled, false)
   },
 )

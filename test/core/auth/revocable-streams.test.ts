@@ -14,7 +14,7 @@ function open(t: Test, reauthorize: OpenStreamsOptions['reauthorize']) {
   const streams = new OpenStreams({ reauthorize, toRevokedError: () => DENIED, nowMs: Date.now })
   t.teardown(streams.close)
   const plugin = { name: 'auth', onReply: streams.onReply, onDone: streams.onDone }
-  const begin = (endsMs = Number.POSITIVE_INFINITY): TestExchange => {
+  const startStream = (endsMs = Number.POSITIVE_INFINITY): TestExchange => {
     const x = createTestExchange()
     x.session = { account: createAccount(), id: '', issuedMs: 0, endsMs }
     const chain = compileChain(
@@ -32,17 +32,17 @@ function open(t: Test, reauthorize: OpenStreamsOptions['reauthorize']) {
     void runSteps(chain.steps, x)
     return x
   }
-  return { streams, begin }
+  return { streams, startStream }
 }
 
 t.test(
   'a stream is cut on review once its access is denied, but a complete response is not',
   async (t) => {
     let granted = true
-    const { streams, begin } = open(t, () => (granted ? undefined : DENIED))
-    const x = begin()
+    const { streams, startStream } = open(t, () => (granted ? undefined : DENIED))
+    const x = startStream()
     x.start(200, new HeaderList(), -1)
-    const complete = begin()
+    const complete = startStream()
     complete.reply(200, 'all of it')
     streams.review()
     t.notOk(x.finished)
@@ -54,8 +54,8 @@ t.test(
 )
 
 t.test('a stream is cut after an asynchronous decision', async (t) => {
-  const { streams, begin } = open(t, async () => DENIED)
-  const x = begin()
+  const { streams, startStream } = open(t, async () => DENIED)
+  const x = startStream()
   x.start(200, new HeaderList(), -1)
   streams.review()
   await x.done
@@ -63,8 +63,8 @@ t.test('a stream is cut after an asynchronous decision', async (t) => {
 })
 
 t.test('a stream that starts after a review is reviewed when it starts', async (t) => {
-  const { streams, begin } = open(t, () => DENIED)
-  const x = begin()
+  const { streams, startStream } = open(t, () => DENIED)
+  const x = startStream()
   streams.review()
   t.notOk(x.finished)
   x.start(200, new HeaderList(), -1)
@@ -74,8 +74,8 @@ t.test('a stream that starts after a review is reviewed when it starts', async (
 })
 
 t.test('onRevoke of a peer ends the stream with the reason instead of cutting it', async (t) => {
-  const { streams, begin } = open(t, () => DENIED)
-  const x = begin()
+  const { streams, startStream } = open(t, () => DENIED)
+  const x = startStream()
   x.start(200, new HeaderList(), -1)
   x.setPeer({
     onRequestBody: () => {},
@@ -93,9 +93,9 @@ t.test('onRevoke of a peer ends the stream with the reason instead of cutting it
 })
 
 t.test('a stream is cut when its session expires', async (t) => {
-  const { begin } = open(t, () => undefined)
-  const x = begin(Date.now())
-  const other = begin()
+  const { startStream } = open(t, () => undefined)
+  const x = startStream(Date.now())
+  const other = startStream()
   x.start(200, new HeaderList(), -1)
   other.start(200, new HeaderList(), -1)
   // The timer under test is unreferenced.

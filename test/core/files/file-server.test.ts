@@ -193,7 +193,7 @@ t.test(
   'waits for a slow client, and closes the connection if the file became shorter',
   async (t) => {
     const { root, serve } = open(t)
-    const begin = () => {
+    const startDownload = () => {
       const x = createTestExchange({ path: '/long.bin' })
       const chain = compileChain([], () => {}, serve)
       x.begin(
@@ -204,23 +204,23 @@ t.test(
       x.writable = false
       return { x, served: Promise.resolve(runSteps(chain.steps, x)) }
     }
-    const slow = begin()
+    const slow = startDownload()
     await t.resolveMatch(untilChunks(slow.x, 1), 1)
     slow.x.drain()
     await slow.served
     t.equal(slow.x.body, LONG)
 
-    const disconnected = begin()
+    const disconnected = startDownload()
     await untilChunks(disconnected.x, 1)
     disconnected.x.disconnect()
     await disconnected.served
     t.equal(disconnected.x.chunks.length, 1)
 
-    const cut = begin()
-    await untilChunks(cut.x, 1)
+    const truncated = startDownload()
+    await untilChunks(truncated.x, 1)
     truncateSync(join(root, 'long.bin'), 70_000)
-    cut.x.drain()
-    await t.rejects(cut.served, { code: 500, message: /file truncated/ })
+    truncated.x.drain()
+    await t.rejects(truncated.served, { code: 500, message: /file truncated/ })
   },
 )
 

@@ -58,15 +58,15 @@ t.test('follows a root that is a link to the current release', async (t) => {
 t.test('never opens a file outside the folder while links are replaced', async (t) => {
   const { root, outside } = build(t)
   const link = join(root, 'moving')
-  const swap = (target: string): void => {
+  const swapLink = (target: string): void => {
     symlinkSync(target, `${link}.new`)
     renameSync(`${link}.new`, link)
   }
-  swap('a.txt')
+  swapLink('a.txt')
   let isDone = false
   const swapping = (async () => {
     for (let i = 0; !isDone; i++) {
-      swap(i % 2 === 0 ? join(outside, 'b.txt') : 'a.txt')
+      swapLink(i % 2 === 0 ? join(outside, 'b.txt') : 'a.txt')
       await new Promise(setImmediate)
     }
   })()

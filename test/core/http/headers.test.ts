@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { createHeaderBlock, HeaderList, joinOnce } from '../../../core/http/headers.ts'
-import { toRuns } from '../../fixtures/property-runs.ts'
+import { scaleRuns } from '../../fixtures/property-runs.ts'
 
 t.test('headers keep their order and duplicates, and names become lower case', async (t) => {
   const list = new HeaderList(['Set-Cookie', 'a=1', 'X', 'y', 'set-cookie', 'b=2'])
@@ -81,7 +81,7 @@ t.test('accepted random names and values cannot split a message', async (t) => {
       }
       return !/[\0\r\n]/.test(list.flat.join('')) && !/[:\s]/.test(list.flat[0]!)
     }),
-    { numRuns: toRuns(2000) },
+    { numRuns: scaleRuns(2000) },
   )
   t.pass()
 })
@@ -91,10 +91,10 @@ t.test(
   async (t) => {
     const block = createHeaderBlock(['a', '1', 'b', '2'])
     const joined = 'a: 1\r\nb: 2\r\n'
-    const made = HeaderList.of(block)
-    t.equal(made.format(), joined)
-    made.append('c', '3')
-    t.equal(made.format(), `${joined}c: 3\r\n`)
+    const fromBlock = HeaderList.of(block)
+    t.equal(fromBlock.format(), joined)
+    fromBlock.append('c', '3')
+    t.equal(fromBlock.format(), `${joined}c: 3\r\n`)
     t.strictSame(HeaderList.of(block).flat, ['a', '1', 'b', '2'], 'the block is unchanged')
     const list = new HeaderList(['x', '0'])
     list.appendBlock(block)
@@ -116,8 +116,8 @@ t.test('formatAfter writes the line end before each header instead of after it',
     HeaderList.of(createHeaderBlock(['x', '0'])),
     HeaderList.of(block),
   ]
-  const behind = new HeaderList(['x', '0'])
-  behind.appendBlock(block)
+  const appended = new HeaderList(['x', '0'])
+  appended.appendBlock(block)
   const before = HeaderList.of(block)
   before.append('c', '3')
   for (const list of [...lists, behind, before])
@@ -134,9 +134,9 @@ t.test(
     t.equal(list.leading, block)
     list.delete('c')
     t.equal(list.leading, undefined)
-    const behind = new HeaderList(['x', '0'])
-    behind.appendBlock(block)
-    t.equal(behind.leading, undefined)
+    const appended = new HeaderList(['x', '0'])
+    appended.appendBlock(block)
+    t.equal(appended.leading, undefined)
   },
 )
 

@@ -119,17 +119,17 @@ t.test('a WebSocket that floods a backend is closed with 1013, and others contin
   const backend = await openBackendServer(t)
   const { port } = await openWebGateway(t, LISTENERS.uws, [backend.port])
   const accepted = backend.accepted()
-  const flooding = await connectWebSocket(t, port)
-  const flooded = await accepted
-  flooded.pause()
-  const closed = new Promise((resolve) => flooding.once('close', resolve))
+  const flooder = await connectWebSocket(t, port)
+  const stalledPeer = await accepted
+  stalledPeer.pause()
+  const closed = new Promise((resolve) => flooder.once('close', resolve))
   // More than the kernel buffers for the backend, and less than the limit of one WebSocket.
-  for (let i = 0; i < 24; i++) flooding.send(Buffer.alloc(MIB))
+  for (let i = 0; i < 24; i++) flooder.send(Buffer.alloc(MIB))
   t.equal(await closed, 1013)
   t.equal(bodyMemory.usedBytes, 0)
-  const honest = backend.accepted()
+  const secondPeer = backend.accepted()
   const client = await connectWebSocket(t, port)
-  const peer = await honest
+  const peer = await secondPeer
   const message = new Promise((resolve) => peer.once('message', (data) => resolve(String(data))))
   client.send('hello')
   t.equal(await message, 'hello')

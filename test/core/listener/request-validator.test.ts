@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { RequestValidator } from '../../../core/listener/request-validator.ts'
-import { toRuns } from '../../fixtures/property-runs.ts'
+import { scaleRuns } from '../../fixtures/property-runs.ts'
 
 function authorize(
   method: string,
@@ -11,11 +11,11 @@ function authorize(
 ) {
   guard.reset()
   for (let i = 0; i < fields.length; i += 2) guard.addBytes(fields[i]!, fields[i + 1]!)
-  const mark = target.indexOf('?')
+  const queryStart = target.indexOf('?')
   const error = guard.validate(
     method,
-    mark < 0 ? target : target.slice(0, mark),
-    mark < 0 ? '' : target.slice(mark + 1),
+    queryStart < 0 ? target : target.slice(0, queryStart),
+    queryStart < 0 ? '' : target.slice(queryStart + 1),
   )
   return { guard, code: error?.code, detail: error?.message }
 }
@@ -473,7 +473,7 @@ t.test(
         if (code === 400) rejected++
         return (code === 400) === isBad(fields)
       }),
-      { numRuns: toRuns(5000) },
+      { numRuns: scaleRuns(5000) },
     )
     t.ok(rejected > 500 && rejected < 4500, `${rejected} of 5000 rejected`)
   },
@@ -505,9 +505,9 @@ t.test('a reused validator decides like a new one', async (t) => {
       fc.constantFrom('GET', 'POST', 'DELETE'),
       (before, input, method) => {
         authorize('POST', '/', before.slice(0, before.length & ~1), guard)
-        const even = input.slice(0, input.length & ~1)
-        const repeated = authorize(method, '/', even, guard)
-        const fresh = authorize(method, '/', even)
+        const pairs = input.slice(0, input.length & ~1)
+        const repeated = authorize(method, '/', pairs, guard)
+        const fresh = authorize(method, '/', pairs)
         return (
           repeated.code === fresh.code &&
           repeated.detail === fresh.detail &&

@@ -32,7 +32,7 @@ t.test('failed and slow requests are listed, others are not', async (t) => {
       ['/slow', 200],
       ['/missing', 404],
       ['/down', 503],
-      ['/left', 0],
+      ['/disconnected', 0],
     ].sort(),
   )
   t.ok(recent.list().find(({ path }) => path === '/slow')!.duration_ms >= 1500)

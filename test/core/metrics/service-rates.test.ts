@@ -29,18 +29,18 @@ function open(t: Test) {
     now += ms
     rates.sample()
   }
-  const advance = (ms: number): void => {
+  const advanceMs = (ms: number): void => {
     now += ms
   }
-  return { rates, serve, pass, advance }
+  return { rates, serve, pass, advanceMs }
 }
 
 t.test('reports requests, errors and latency of each service in the window', (t) => {
-  const { rates, serve, advance } = open(t)
+  const { rates, serve, advanceMs } = open(t)
   serve('shop', 200, 98, 2)
   serve('shop', 502, 2, 600)
   serve('cart', 404, 10, 0.2)
-  advance(10_000)
+  advanceMs(10_000)
   const [cart, shop] = rates.read()
   t.match(cart, { service: 'cart', seconds: 10, requests: 10, errors: 0 })
   t.match(shop, { service: 'shop', seconds: 10, requests: 100, errors: 2 })

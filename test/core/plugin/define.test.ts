@@ -203,9 +203,9 @@ t.test('a plugin can be a class instance with private fields', async (t) => {
 })
 
 t.test('suggest returns the nearest known word, or undefined if none is near', async (t) => {
-  const known = ['cors', 'headers', 'access-log']
-  t.equal(suggest('cros', known), 'cors')
-  t.equal(suggest('acces-log', known), 'access-log')
-  t.equal(suggest('HEADERS', known), 'headers')
-  t.equal(suggest('unrelated', known), undefined)
+  const names = ['cors', 'headers', 'access-log']
+  t.equal(suggest('cros', names), 'cors')
+  t.equal(suggest('acces-log', names), 'access-log')
+  t.equal(suggest('HEADERS', names), 'headers')
+  t.equal(suggest('unrelated', names), undefined)
 })

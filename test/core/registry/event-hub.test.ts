@@ -69,23 +69,23 @@ t.test(
   async (t) => {
     const { watch, reportOutage } = createRegistryWatchers()
     const events: string[] = []
-    const begin = (name: string, service?: string) =>
+    const startWatch = (name: string, service?: string) =>
       watch(() => {}, {
         ...(service !== undefined && { service }),
         onOutage: (reason) => events.push(`${name} ${reason?.message ?? 'back'}`),
       })
-    begin('all')
-    begin('greeter', 'greeter')
+    startWatch('all')
+    startWatch('greeter', 'greeter')
     watch(() => {})
     reportOutage(new Error('unavailable'))
     t.same(events.splice(0), ['all unavailable', 'greeter unavailable'])
-    const unsubscribeLate = begin('late')
-    begin('later')()
+    const unsubscribeLate = startWatch('late')
+    startWatch('later')()
     t.same(events, [], 'not before watch() has returned')
     await Promise.resolve()
     t.same(events.splice(0), ['late unavailable'])
     unsubscribeLate()
-    begin('too late')
+    startWatch('too late')
     reportOutage(undefined)
     await Promise.resolve()
     t.same(events, ['all back', 'greeter back', 'too late back'])

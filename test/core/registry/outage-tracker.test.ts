@@ -6,10 +6,10 @@ function open(): {
   reports: string[]
   advanceTo: (ms: number) => void
 } {
-  let now = 1000
+  let nowMs = 1000
   const reports: string[] = []
   const outages = new Outages({
-    nowMs: () => now,
+    nowMs: () => nowMs,
     onOutage: (state: string, { reason, durationMs }: Outage) =>
       reports.push(`${state} ${reason.message} ${durationMs}`),
   })
@@ -17,7 +17,7 @@ function open(): {
     outages,
     reports,
     advanceTo: (ms) => {
-      now += ms
+      nowMs += ms
       outages.sweep()
     },
   }

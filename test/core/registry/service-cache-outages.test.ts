@@ -5,8 +5,8 @@ import type { Service } from '../../../core/contracts/registry.ts'
 import { ServiceCache } from '../../../core/registry/service-cache.ts'
 import type { Upstream } from '../../../core/upstream/upstream.ts'
 import { TestExchange } from '../../../sdk/testing.ts'
-import { createRemote, openDirectory, ports } from '../../fixtures/directories.ts'
-import { toRuns } from '../../fixtures/property-runs.ts'
+import { createRemote, openServiceCache, ports } from '../../fixtures/directories.ts'
+import { scaleRuns } from '../../fixtures/property-runs.ts'
 import { connectAll, createPools, makeNode, makeService } from '../../fixtures/services.ts'
 
 const x = new TestExchange({ path: '/greeter' })
@@ -16,31 +16,31 @@ t.test('during a registry outage, cached services stay available without limit',
   const events: string[] = []
   const errors: string[] = []
   const { registry, respond, fail, outage } = createRemote(true)
-  const { directory } = openDirectory(t, registry, {
+  const { cache } = openServiceCache(t, registry, {
     nowMs: () => now,
     unusedMs: 1e12,
     onOutage: (state, { reason, durationMs }) =>
       events.push(`${state} ${reason.message} ${durationMs}`),
     onError: (service) => errors.push(service),
   })
-  const result = directory.find('greeter')
+  const result = cache.find('greeter')
   respond([makeService('greeter', ['127.0.0.1:9001'])])
   const upstream = await result
-  t.equal(directory.outage, undefined)
+  t.equal(cache.outage, undefined)
   outage(new Error('connection refused'))
   const hour = 3_600_000
   now = 24 * hour
-  directory.sweep()
-  t.equal(directory.find('greeter'), upstream)
+  cache.sweep()
+  t.equal(cache.find('greeter'), upstream)
   t.same(ports(upstream), [9001])
-  t.match(directory.outage, { reason: { message: 'connection refused' }, durationMs: 24 * hour })
-  const other = Promise.resolve(directory.find('users'))
+  t.match(cache.outage, { reason: { message: 'connection refused' }, durationMs: 24 * hour })
+  const other = Promise.resolve(cache.find('users'))
   fail(new Error('connection refused'))
   await t.rejects(other, { code: 503 })
   t.same(errors, [], 'the outage is reported once')
   outage(undefined)
-  t.equal(directory.outage, undefined)
-  directory.sweep()
+  t.equal(cache.outage, undefined)
+  cache.sweep()
   t.same(events, [
     'started connection refused 0',
     `ongoing connection refused ${24 * hour}`,
@@ -53,14 +53,14 @@ t.test(
   async (t) => {
     let now = 0
     const { registry, respond, notify, outage } = createRemote(true)
-    const { directory, closedPorts } = openDirectory(t, registry, {
+    const { cache, closedPorts } = openServiceCache(t, registry, {
       nowMs: () => now,
       unusedMs: 1e12,
     })
-    const one = makeService('greeter', ['127.0.0.1:9001'])
-    const two = makeService('greeter', ['127.0.0.1:9001', '127.0.0.1:9002'])
-    const result = directory.find('greeter')
-    respond([two])
+    const oneNode = makeService('greeter', ['127.0.0.1:9001'])
+    const twoNodes = makeService('greeter', ['127.0.0.1:9001', '127.0.0.1:9002'])
+    const result = cache.find('greeter')
+    respond([twoNodes])
     const upstream = await result
     outage(new Error('connection refused'))
     now = 60_000
@@ -68,16 +68,16 @@ t.test(
     notify({ type: 'delete', service: makeService('greeter', []) })
     outage(undefined)
     t.same(ports(upstream), [9001, 9002])
-    t.equal(directory.find('greeter'), upstream)
+    t.equal(cache.find('greeter'), upstream)
     now += 30_000
-    notify({ type: 'create', service: one })
+    notify({ type: 'create', service: oneNode })
     notify({ type: 'create', service: makeService('greeter', ['127.0.0.1:9003'], 'next') })
     t.same(ports(upstream), [9001, 9002, 9003], 'a new node is used immediately')
     now += 64_999
-    directory.sweep()
+    cache.sweep()
     t.same(closedPorts(), [])
     now += 1
-    directory.sweep()
+    cache.sweep()
     t.same(ports(upstream), [9001, 9003], 'a node missing for 95 s is dropped')
     notify({ type: 'delete', service: makeService('greeter', []) })
     t.same(ports(upstream), [9003], 'a removal reported after the outage takes effect')
@@ -86,9 +86,9 @@ t.test(
 
 t.test('nodes removed after an outage are dropped immediately', async (t) => {
   const { registry, respond, notify, outage } = createRemote(true)
-  const { directory } = openDirectory(t, registry, { nowMs: () => 0 })
+  const { cache } = openServiceCache(t, registry, { nowMs: () => 0 })
   const all = Array.from({ length: 40 }, (_, i) => `127.0.0.1:${9001 + i}`)
-  const result = directory.find('greeter')
+  const result = cache.find('greeter')
   respond([makeService('greeter', all)])
   const upstream = await result
   outage(new Error('connection refused'))
@@ -100,8 +100,8 @@ t.test('nodes removed after an outage are dropped immediately', async (t) => {
 
 t.test('repeated outages of other watches retain no node of a service', async (t) => {
   const { registry, respond, notify, outage } = createRemote(true)
-  const { directory } = openDirectory(t, registry, { nowMs: () => 0 })
-  const result = [directory.find('greeter'), directory.find('users')]
+  const { cache } = openServiceCache(t, registry, { nowMs: () => 0 })
+  const result = [cache.find('greeter'), cache.find('users')]
   respond([makeService('greeter', ['127.0.0.1:9000'])])
   respond([makeService('users', ['127.0.0.1:8000'])])
   const [greeter] = await Promise.all(result)
@@ -115,25 +115,25 @@ t.test('repeated outages of other watches retain no node of a service', async (t
 
 t.test('a retained node that the registry lists again is no longer retained', async (t) => {
   const { registry, respond, notify, outage } = createRemote(true)
-  const { directory } = openDirectory(t, registry, { nowMs: () => 0 })
+  const { cache } = openServiceCache(t, registry, { nowMs: () => 0 })
   const bothNodes = makeService('greeter', ['127.0.0.1:9001', '127.0.0.1:9002'])
-  const one = makeService('greeter', ['127.0.0.1:9001'])
-  const result = directory.find('greeter')
+  const oneNode = makeService('greeter', ['127.0.0.1:9001'])
+  const result = cache.find('greeter')
   respond([bothNodes])
   const upstream = await result
   outage(new Error('connection refused'))
-  notify({ type: 'update', service: one })
+  notify({ type: 'update', service: oneNode })
   outage(undefined)
   t.same(ports(upstream), [9001, 9002])
   notify({ type: 'update', service: bothNodes })
-  notify({ type: 'update', service: one })
+  notify({ type: 'update', service: oneNode })
   t.same(ports(upstream), [9001])
 })
 
 t.test('a retained node that rejects connections is dropped, up to the last one', async (t) => {
   const { registry, respond, notify, outage } = createRemote(true)
-  const { directory, closedPorts } = openDirectory(t, registry, { nowMs: () => 0 })
-  const result = directory.find('greeter')
+  const { cache, closedPorts } = openServiceCache(t, registry, { nowMs: () => 0 })
+  const result = cache.find('greeter')
   respond([makeService('greeter', ['127.0.0.1:9001', '127.0.0.1:9002', '127.0.0.1:9003'])])
   const upstream = await result
   connectAll(upstream)
@@ -148,31 +148,31 @@ t.test('a retained node that rejects connections is dropped, up to the last one'
   upstream?.failed(upstream.nodes[1]!, 'connect')
   t.same(ports(upstream), [9001])
   upstream?.failed(upstream.nodes[0]!, 'connect')
-  t.equal(directory.size, 0)
+  t.equal(cache.size, 0)
   t.same(closedPorts().sort(), [9001, 9002, 9003])
 })
 
 t.test('settle drops the retained nodes of the given services immediately', async (t) => {
   const { registry, respond, notify, outage } = createRemote(true)
-  const { directory } = openDirectory(t, registry)
-  const result = directory.find('greeter')
+  const { cache } = openServiceCache(t, registry)
+  const result = cache.find('greeter')
   respond([makeService('greeter', ['127.0.0.1:9001', '127.0.0.1:9002'])])
   const upstream = await result
   outage(new Error('connection refused'))
   notify({ type: 'update', service: makeService('greeter', ['127.0.0.1:9002']) })
-  directory.settle(['users'])
+  cache.settle(['users'])
   t.same(ports(upstream), [9002, 9001])
-  directory.settle(['greeter', 'users'])
+  cache.settle(['greeter', 'users'])
   t.same(ports(upstream), [9002])
   notify({ type: 'delete', service: makeService('greeter', []) })
-  directory.settle(['greeter'])
-  t.equal(directory.size, 0)
+  cache.settle(['greeter'])
+  t.equal(cache.size, 0)
 })
 
 t.test('a retained node that was draining gets no new requests', async (t) => {
   const { registry, respond, notify, outage } = createRemote(true)
-  const { directory } = openDirectory(t, registry)
-  const result = directory.find('greeter')
+  const { cache } = openServiceCache(t, registry)
+  const result = cache.find('greeter')
   respond([makeService('greeter', ['127.0.0.1:9001', '127.0.0.1:9002'])])
   const upstream = await result
   outage(new Error('connection refused'))
@@ -209,7 +209,7 @@ t.test(
         let now = 0
         const { registry, respond, notify, outage } = createRemote(true)
         const { createPool } = createPools()
-        const directory = new ServiceCache(registry, {
+        const cache = new ServiceCache(registry, {
           upstream: () => ({ createPool, nowMs: () => now }),
           nowMs: () => now,
           unusedMs: 1e12,
@@ -220,41 +220,43 @@ t.test(
          * For each service, the ids of nodes that went missing in an outage and the times until which they are
          * retained.
          */
-        const uncertainUntilMs = { a: new Map<string, number>(), b: new Map<string, number>() }
-        const namedIn = (name: string): string[] =>
+        const retainedUntilMs = { a: new Map<string, number>(), b: new Map<string, number>() }
+        const listNodeIds = (name: string): string[] =>
           [...state.values()]
             .filter((service) => service.name === name)
             .flatMap(({ nodes }) => nodes.map(({ id }) => id))
         // The service is in use from its creation, as under constant traffic.
-        const lookUp = async (name: string): Promise<Upstream | undefined> => {
-          const result = directory.find(name)
+        const find = async (name: string): Promise<Upstream | undefined> => {
+          const result = cache.find(name)
           if (result instanceof Promise)
             respond([...state.values()].filter((service) => service.name === name))
           return result
         }
         try {
-          for (const name of NAMES) await lookUp(name)
+          for (const name of NAMES) await find(name)
           for (const step of steps) {
             if (step.kind === 'turn') {
               now += step.ms
-              directory.sweep()
-              for (const pending of Object.values(uncertainUntilMs))
+              cache.sweep()
+              for (const pending of Object.values(retainedUntilMs))
                 for (const [id, untilMs] of pending) if (untilMs <= now) pending.delete(id)
             } else if (step.kind === 'outage') {
               for (const of of step.of) {
                 // A service that is not in use yet has no nodes to retain.
                 const isUsed =
-                  of === undefined || uncertainUntilMs[of as 'a'].size > 0 || namedIn(of).length > 0
+                  of === undefined ||
+                  retainedUntilMs[of as 'a'].size > 0 ||
+                  listNodeIds(of).length > 0
                 if (step.away && isUsed) unavailable.add(of)
                 if (!step.away) unavailable.delete(of)
               }
               outage(step.away ? new Error('unavailable') : undefined, step.of)
             } else if (step.kind === 'refuse') {
-              const upstream = await lookUp(step.name)
+              const upstream = await find(step.name)
               const node = upstream?.nodes[step.at]
               if (node === undefined) continue
               upstream!.failed(node, 'connect')
-              uncertainUntilMs[step.name].delete(node.id)
+              retainedUntilMs[step.name].delete(node.id)
             } else {
               const key = `${step.name} ${step.version}`
               const nodes = step.nodes.map((port) => ({
@@ -262,20 +264,20 @@ t.test(
                 id: `${key} ${port}`,
               }))
               const service = makeService(step.name, nodes, step.version)
-              const before = namedIn(step.name)
+              const before = listNodeIds(step.name)
               const type = nodes.length === 0 ? 'delete' : state.has(key) ? 'update' : 'create'
               if (type === 'delete') state.delete(key)
               else state.set(key, service)
-              const named = namedIn(step.name)
-              const pending = uncertainUntilMs[step.name]
-              for (const id of named) pending.delete(id)
+              const nodeIds = listNodeIds(step.name)
+              const pending = retainedUntilMs[step.name]
+              for (const id of nodeIds) pending.delete(id)
               if (unavailable.has(step.name))
-                for (const id of before) if (!named.includes(id)) pending.set(id, now + 95_000)
+                for (const id of before) if (!nodeIds.includes(id)) pending.set(id, now + 95_000)
               notify({ type, service })
             }
             for (const name of NAMES) {
-              const ids = (await lookUp(name))?.nodes.map(({ id }) => id) ?? []
-              const expected = [...namedIn(name), ...uncertainUntilMs[name].keys()]
+              const ids = (await find(name))?.nodes.map(({ id }) => id) ?? []
+              const expected = [...listNodeIds(name), ...retainedUntilMs[name].keys()]
               if (`${ids.sort()}` !== `${expected.sort()}`) return false
               // A dropped service is looked up again with a new watch.
               if (ids.length === 0) unavailable.delete(name)
@@ -283,17 +285,17 @@ t.test(
           }
           outage(undefined)
           now += 95_000
-          directory.sweep()
+          cache.sweep()
           for (const name of NAMES) {
-            const ids = (await lookUp(name))?.nodes.map(({ id }) => id) ?? []
-            if (`${ids.sort()}` !== `${namedIn(name).sort()}`) return false
+            const ids = (await find(name))?.nodes.map(({ id }) => id) ?? []
+            if (`${ids.sort()}` !== `${listNodeIds(name).sort()}`) return false
           }
-          return directory.outage === undefined
+          return cache.outage === undefined
         } finally {
-          directory.close()
+          cache.close()
         }
       }),
-      { numRuns: toRuns(300) },
+      { numRuns: scaleRuns(300) },
     )
   },
 )

@@ -13,7 +13,7 @@ const gzip: Plugin = {
   onReplyBody: () => ({ coding: 'gzip', createStream: () => createGzip({ level: 1 }) }),
 }
 
-function begin(
+function startReply(
   t: Test,
   request: TestRequest,
   ...plugins: Plugin[]
@@ -38,7 +38,7 @@ const unzip = ({ chunks }: TestExchange): string => gunzipSync(Buffer.concat(chu
 
 t.test('a streamed body passes through the stream of a plugin', async (t) => {
   const before = replyMemory.usedBytes
-  const { x } = begin(t, {}, gzip)
+  const { x } = startReply(t, {}, gzip)
   x.start(200, new HeaderList(['etag', '"1"', 'accept-ranges', 'bytes']), 4)
   const chunk = Buffer.from('ab')
   x.write(chunk)
@@ -62,7 +62,7 @@ t.test('a complete body is streamed, after buffered changes of any plugin', asyn
       return { maxBytes: 10, change: (body) => body.toString().toUpperCase() }
     },
   }
-  const { x } = begin(t, {}, gzip, upper)
+  const { x } = startReply(t, {}, gzip, upper)
   x.reply(200, 'abc')
   await x.done
   t.equal(unzip(x), 'ABC')
@@ -78,7 +78,7 @@ t.test('streams of several plugins are applied in the order of the list', async 
         }),
     }),
   }
-  const { x } = begin(t, {}, double, gzip, {
+  const { x } = startReply(t, {}, double, gzip, {
     name: 'gunzip',
     onReplyBody: () => ({ createStream: () => createGunzip() }),
   })
@@ -102,7 +102,7 @@ t.test('responses without a body create no stream', async (t) => {
     ['GET', 304],
   ] as const) {
     for (const isComplete of [true, false]) {
-      const { x } = begin(t, { method }, closed)
+      const { x } = startReply(t, { method }, closed)
       if (isComplete) x.reply(status, method === 'HEAD' ? 'abc' : '')
       else {
         x.start(status, new HeaderList(), 3)
@@ -117,7 +117,7 @@ t.test('responses without a body create no stream', async (t) => {
 })
 
 t.test('trailers are sent after the changed body', async (t) => {
-  const { x } = begin(t, {}, gzip)
+  const { x } = startReply(t, {}, gzip)
   let trailers: HeaderList | undefined
   Object.assign(x, {
     transmitEnd(list?: HeaderList) {
@@ -132,7 +132,7 @@ t.test('trailers are sent after the changed body', async (t) => {
 })
 
 t.test('a slow client pauses the stream, and then the sender', async (t) => {
-  const { x } = begin(
+  const { x } = startReply(
     t,
     {},
     {
@@ -170,7 +170,11 @@ t.test('a slow client pauses the stream, and then the sender', async (t) => {
 t.test('a client that disconnects destroys the stream and frees its memory', async (t) => {
   const before = replyMemory.usedBytes
   const stream = new Duplex({ read: () => {}, write: () => {} })
-  const { x } = begin(t, {}, { name: 'stuck', onReplyBody: () => ({ createStream: () => stream }) })
+  const { x } = startReply(
+    t,
+    {},
+    { name: 'stuck', onReplyBody: () => ({ createStream: () => stream }) },
+  )
   x.start(200, new HeaderList(), -1)
   x.write(Buffer.alloc(1000))
   x.write(Buffer.alloc(1000))
@@ -184,7 +188,7 @@ t.test('a client that disconnects destroys the stream and frees its memory', asy
 })
 
 t.test('a failure of the sender closes the connection, and nothing more is sent', async (t) => {
-  const { x } = begin(t, {}, gzip)
+  const { x } = startReply(t, {}, gzip)
   x.start(200, new HeaderList(), -1)
   x.write(Buffer.from('abc'))
   x.abortWith(new GatewayError('test', 502, 'lost'))
@@ -195,7 +199,7 @@ t.test('a failure of the sender closes the connection, and nothing more is sent'
 
 t.test('a stream that cannot be created results in 500', async (t) => {
   const bug = new Error('bug')
-  const { x, faults } = begin(t, {}, gzip, {
+  const { x, faults } = startReply(t, {}, gzip, {
     name: 'faulty',
     onReplyBody: () => ({
       createStream: () => {
@@ -212,7 +216,7 @@ t.test('a stream that cannot be created results in 500', async (t) => {
 
 t.test('a stream that fails closes the connection, and the error is reported', async (t) => {
   const bug = new Error('bug')
-  const { x, faults } = begin(t, {}, gzip, {
+  const { x, faults } = startReply(t, {}, gzip, {
     name: 'faulty',
     onReplyBody: () => ({
       createStream: () => new Transform({ transform: (_chunk, _encoding, done) => done(bug) }),
@@ -230,7 +234,7 @@ t.test('a complete body beyond the memory of slow clients results in 503', async
     replyMemory.maxBytes = maxBytes
   })
   replyMemory.maxBytes = 1024 * 1024
-  const { x } = begin(t, {}, gzip)
+  const { x } = startReply(t, {}, gzip)
   x.reply(200, Buffer.alloc(2 * 1024 * 1024))
   await x.done
   t.equal(x.status, 503)

@@ -8,7 +8,7 @@ function open(type: string, body: string | Uint8Array): string {
 }
 
 /** Two messages framed as `application/proto-rpc`. */
-function envelop(header: string, message: string): Buffer {
+function frameMessages(header: string, message: string): Buffer {
   return Buffer.concat(
     [header, message].flatMap((text) => {
       const length = Buffer.alloc(4)
@@ -53,9 +53,9 @@ t.test('json-rpc: rejects a body that is not an envelope with one request with 4
 
 t.test('proto-rpc: the second of two length-prefixed messages is the request', async (t) => {
   for (const type of ['application/proto-rpc', 'application/octet-stream']) {
-    t.equal(open(type, envelop('\n\x01a', '\n\x03abc')), '\n\x03abc', type)
-    t.equal(open(type, envelop('', '')), '', 'an empty message')
-    const complete = envelop('\n\x01a', '\n\x03abc')
+    t.equal(open(type, frameMessages('\n\x01a', '\n\x03abc')), '\n\x03abc', type)
+    t.equal(open(type, frameMessages('', '')), '', 'an empty message')
+    const complete = frameMessages('\n\x01a', '\n\x03abc')
     for (let length = 1; length < complete.length; length++)
       t.throws(
         () => open(type, complete.subarray(0, length)),

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import type { JsonObject, JsonValue } from '../../../core/request/json/json.ts'
 import { mergeFields, mergeJson } from '../../../core/request/merge.ts'
-import { toRuns } from '../../fixtures/property-runs.ts'
+import { scaleRuns } from '../../fixtures/property-runs.ts'
 
 t.test('winner fields replace base fields, objects are merged, lists are replaced', async (t) => {
   const base = { a: '1', o: { x: '1', y: '1' }, l: ['1', '2'], v: { x: '1' }, w: '1' }
@@ -95,7 +95,7 @@ t.test('mergeJson is a JSON merge patch (RFC 7396) except for null', async () =>
       const merged = mergeJson(base, JSON.stringify(body, null, indent))
       return sorted(JSON.parse(merged)) === sorted(patch(base, body))
     }),
-    { numRuns: toRuns(2000) },
+    { numRuns: scaleRuns(2000) },
   )
 })
 

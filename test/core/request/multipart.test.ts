@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { isLeaf } from '../../../core/request/fields.ts'
 import { parseMultipart } from '../../../core/request/multipart.ts'
-import { toRuns } from '../../fixtures/property-runs.ts'
+import { scaleRuns } from '../../fixtures/property-runs.ts'
 
 /** A part with its header lines and its content. */
 function part(header: string, content: string): string {
@@ -306,6 +306,6 @@ t.test('a random body is either parsed or rejected with 400', async () => {
       }
       return true
     }),
-    { numRuns: toRuns(3000) },
+    { numRuns: scaleRuns(3000) },
   )
 })

@@ -85,7 +85,7 @@ function open(t: Test, ids: readonly string[], serve: Serve) {
   return { upstream, ejected, active: () => upstream.nodes.map(({ active }) => active) }
 }
 
-const lose =
+const failWith =
   (kind: TransportFailure): Serve =>
   (call) =>
     call.onLost(kind, kind)
@@ -93,7 +93,7 @@ const lose =
 t.test('a call that was certainly not processed is retried on the next node', async (t) => {
   for (const kind of ['connect', 'foreign', 'full', 'unsent'] as const) {
     const { upstream, ejected, active } = open(t, ['a', 'b'], (call, node) =>
-      node === 'a' ? lose(kind)(call, node) : call.onReply('', Buffer.alloc(0)),
+      node === 'a' ? failWith(kind)(call, node) : call.onReply('', Buffer.alloc(0)),
     )
     const { nodes, events } = new TestCall(upstream).send()
     t.strictSame(nodes, ['a', 'b'], kind)
@@ -129,7 +129,7 @@ t.test('a call that may have been processed, or has timed out, is not retried', 
     ['closed', 502],
     ['timeout', 408],
   ] as const) {
-    const { upstream } = open(t, ['a', 'b'], lose(kind))
+    const { upstream } = open(t, ['a', 'b'], failWith(kind))
     const { nodes, events } = new TestCall(upstream).send()
     t.strictSame(nodes, ['a'])
     t.strictSame(events, [`note ${kind}`, `failed ${code}`])
@@ -139,22 +139,22 @@ t.test('a call that may have been processed, or has timed out, is not retried', 
 t.test('a call with sent bodies is not retried', async (t) => {
   const { upstream } = open(t, ['a', 'b'], (call, node) => {
     call.started = true
-    lose('unsent')(call, node)
+    failWith('unsent')(call, node)
   })
   t.strictSame(new TestCall(upstream).send().events, ['note unsent', 'failed 502'])
 })
 
 t.test('at most 5 nodes are tried, each once', async (t) => {
-  const twoNodes = open(t, ['a', 'b'], lose('full'))
+  const twoNodes = open(t, ['a', 'b'], failWith('full'))
   t.strictSame(new TestCall(twoNodes.upstream).send().nodes, ['a', 'b'])
-  const many = open(t, ['a', 'b', 'c', 'd', 'e', 'f', 'g'], lose('full'))
-  const call = new TestCall(many.upstream).send()
+  const fullNodes = open(t, ['a', 'b', 'c', 'd', 'e', 'f', 'g'], failWith('full'))
+  const call = new TestCall(fullNodes.upstream).send()
   t.strictSame([call.nodes.length, new Set(call.nodes).size], [5, 5])
   t.equal(call.events.at(-1), 'failed 503')
 })
 
 t.test('a call without an available node fails with 503', async (t) => {
-  const { upstream } = open(t, [], lose('full'))
+  const { upstream } = open(t, [], failWith('full'))
   t.strictSame(new TestCall(upstream).send().events, [
     'note no node of greeter is available',
     'failed 503',
@@ -164,7 +164,7 @@ t.test('a call without an available node fails with 503', async (t) => {
 t.test(
   'malformed responses eject a node if another node responds, but errors do not',
   async (t) => {
-    const overridden = open(t, ['a', 'b'], (call) => call.onFail(new ServiceError('x', 503, 'no')))
+    const expired = open(t, ['a', 'b'], (call) => call.onFail(new ServiceError('x', 503, 'no')))
     const bad = toBadResponse('x', 'none')
     const malformed = open(t, ['a', 'b'], (call) => call.onFail(bad, true))
     const half = open(t, ['a', 'b'], (call, node) => {
@@ -172,11 +172,11 @@ t.test(
       else call.onReply('', Buffer.alloc(0))
     })
     for (let i = 0; i < 20; i++) {
-      t.strictSame(new TestCall(overridden.upstream).send().events, ['refused 503'])
+      t.strictSame(new TestCall(expired.upstream).send().events, ['refused 503'])
       t.strictSame(new TestCall(malformed.upstream).send().events, ['refused 502'])
       new TestCall(half.upstream).send()
     }
-    t.strictSame(overridden.ejected, [])
+    t.strictSame(expired.ejected, [])
     t.strictSame(malformed.ejected, [], 'all nodes fail')
     t.strictSame(half.ejected, ['a'])
   },

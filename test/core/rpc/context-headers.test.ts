@@ -114,8 +114,8 @@ t.test('headers of an error are filtered as in a response', async (t) => {
   const error = new GatewayError('a', 405, 'no', { headers, cause: 'why' })
   t.match(toClientError(error), { id: 'a', code: 405, message: 'no', cause: 'why' })
   t.strictSame(toClientError(error).headers, ['allow', 'GET'])
-  const bare = new GatewayError('a', 405, 'no')
-  t.equal(toClientError(bare), bare)
+  const plainError = new GatewayError('a', 405, 'no')
+  t.equal(toClientError(plainError), plainError)
 })
 
 t.test('malformed metadata returns undefined', async (t) => {
@@ -139,7 +139,7 @@ t.test('appending to response headers does not change the standard headers', asy
 })
 
 t.test('isJson accepts JSON content types only', async (t) => {
-  const yes = [
+  const jsonTypes = [
     'application/json',
     'application/json; charset=utf-8',
     'Application/JSON',
@@ -156,7 +156,7 @@ t.test('isJson accepts JSON content types only', async (t) => {
     '',
     'xapplication/json',
   ]
-  for (const type of yes) t.ok(isJson(type), type)
+  for (const type of jsonTypes) t.ok(isJson(type), type)
   for (const type of no) t.notOk(isJson(type), type)
   const startMs = performance.now()
   isJson(`application/${'+'.repeat(60_000)}`)

@@ -130,9 +130,9 @@ t.test('random additions and removals fire as if every entry had its own timer',
           advanceTo(nowMs)
         }
         for (const { entry, removed } of entries) {
-          const mustBe = !removed && entry.deadlineMs <= nowMs - 40
+          const isOverdue = !removed && entry.deadlineMs <= nowMs - 40
           const isDue = !removed && entry.deadlineMs <= nowMs
-          if (mustBe && entry.calls !== 1) throw new Error('late')
+          if (isOverdue && entry.calls !== 1) throw new Error('late')
           if (!isDue && entry.calls !== 0) throw new Error('early, or after it was removed')
         }
       }

@@ -52,7 +52,7 @@ t.test(
       await tick()
     }
     t.equal(slow.received, COUNT)
-    t.ok(slow.inOrder)
+    t.ok(slow.isOrdered)
     t.ok(slow.maxQueue <= 4096, `at most ${slow.maxQueue} bodies queued`)
     t.ok(
       remote.maxBufferedBytes <= 2 * WINDOW,
@@ -74,7 +74,7 @@ t.test(
         sink.take(1)
       }
       t.equal(sink.received, 50)
-      t.ok(sink.inOrder)
+      t.ok(sink.isOrdered)
       t.ok(sink.maxQueuedBytes <= WINDOW + size + 2, `bodies of ${size}: ${sink.maxQueuedBytes}`)
       t.ok(remote.maxBufferedBytes <= WINDOW + size + 1000)
     }
@@ -92,7 +92,7 @@ t.test('a hundred streams share a slow connection with bounded buffers', async (
     for (const sink of sinks) sink.take(10)
     return sinks.every(({ ended }) => ended)
   })
-  t.ok(sinks.every(({ received, inOrder }) => received === 500 && inOrder))
+  t.ok(sinks.every(({ received, isOrdered }) => received === 500 && isOrdered))
   // A writer packs messages of 256 KiB and waits for the connection after each.
   t.ok(remote.maxBufferedBytes <= 64 * 1024 + 2 * 256 * 1024, `${remote.maxBufferedBytes} bytes`)
 })
@@ -120,7 +120,7 @@ t.test(
       await tick()
     }
     t.equal(sink.received, COUNT)
-    t.ok(sink.inOrder)
+    t.ok(sink.isOrdered)
     t.ok(sink.maxQueue <= 4096)
   },
 )

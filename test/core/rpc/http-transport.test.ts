@@ -44,18 +44,18 @@ async function open(t: Test, name: Name, dispatch: Dispatch) {
     maxWaiting: 10_000,
   })
   const node = { host: '127.0.0.1', port, secure: false }
-  const plain = createCaller({ ...node, protocol: 'http', pool })
+  const httpCaller = createCaller({ ...node, protocol: 'http', pool })
   const fast = createCaller({ ...node, protocol: 'mx', pool })
   t.teardown(async () => {
-    plain.close()
+    httpCaller.close()
     fast.close()
     await listener.close()
   })
-  return { plain, fast, pool }
+  return { httpCaller, fast, pool }
 }
 
 /** Resolves with the events of a call once it has ended. Bodies are consumed on arrival. */
-async function settle(caller: Caller, fields: Partial<OutgoingCall>): Promise<string[]> {
+async function runCall(caller: Caller, fields: Partial<OutgoingCall>): Promise<string[]> {
   const call = new RecordedCall(fields)
   call.onEvent = (event) => {
     if (event.startsWith('data ')) call.consumed(event.length - 5)
@@ -94,7 +94,7 @@ for (const listener of Object.keys(LISTENERS) as Name[]) {
         },
       },
     })
-    const { plain, fast } = await open(t, listener, dispatch)
+    const { httpCaller, fast } = await open(t, listener, dispatch)
     const cases: Partial<OutgoingCall>[] = [
       {},
       { body: '{"name":1}' },
@@ -114,8 +114,8 @@ for (const listener of Object.keys(LISTENERS) as Name[]) {
       },
     ]
     for (const fields of cases) {
-      const expected = await settle(fast, fields)
-      const events = await settle(plain, fields)
+      const expected = await runCall(fast, fields)
+      const events = await runCall(httpCaller, fields)
       const isContent = (event: string) => !event.startsWith('start ')
       t.strictSame(events.filter(isContent).map(withoutMetadata), expected.map(withoutMetadata))
       t.ok(expected.length > 0, expected.at(-1)!)
@@ -123,7 +123,7 @@ for (const listener of Object.keys(LISTENERS) as Name[]) {
   })
 
   t.test(`${listener}: 2000 concurrent calls and streams succeed`, async (t) => {
-    const { plain, pool } = await open(t, listener, (call) => {
+    const { httpCaller, pool } = await open(t, listener, (call) => {
       if (call.endpoint === 'A.Reply') return call.reply('', call.body)
       const text = Buffer.from(call.body).toString()
       for (let i = 0; i < 3; i++) call.sendData(`"${text}-${i}"`)
@@ -136,10 +136,10 @@ for (const listener of Object.keys(LISTENERS) as Name[]) {
         body: `${i}`,
         stream,
       })
-      plain.call(call)
+      httpCaller.call(call)
       return call
     })
-    await waitUntil(() => plain.pending === 0)
+    await waitUntil(() => httpCaller.pending === 0)
     let invalid = 0
     for (const [i, { events, stream }] of calls.entries()) {
       const expected = stream
@@ -152,7 +152,7 @@ for (const listener of Object.keys(LISTENERS) as Name[]) {
   })
 
   t.test(`${listener}: bodies of 16 MiB pass in requests, responses and streams`, async (t) => {
-    const { plain } = await open(t, listener, (call) => {
+    const { httpCaller } = await open(t, listener, (call) => {
       if (call.endpoint === 'A.Reply') return call.reply('', call.body)
       call.sendData(call.body)
       call.endData()
@@ -160,15 +160,15 @@ for (const listener of Object.keys(LISTENERS) as Name[]) {
     const body = Buffer.alloc(16 * 1024 * 1024, 'x')
     for (const name of ['A.Reply', 'A.Stream']) {
       const call = new RecordedCall({ endpoint: name, body, stream: true })
-      let same = false
-      const check = (answer: Uint8Array) => {
-        same = body.equals(answer)
+      let isEqual = false
+      const check = (received: Uint8Array) => {
+        isEqual = body.equals(received)
       }
-      call.onReply = (_, answer) => check(answer)
+      call.onReply = (_, received) => check(received)
       call.onData = check
-      plain.call(call)
+      httpCaller.call(call)
       await waitUntil(() => call.carrier === undefined)
-      t.ok(same, name)
+      t.ok(isEqual, name)
     }
   })
 
@@ -178,7 +178,7 @@ for (const listener of Object.keys(LISTENERS) as Name[]) {
       const count = 40_000
       let sent = 0
       let rejected = 0
-      const { plain } = await open(t, listener, (call) => {
+      const { httpCaller } = await open(t, listener, (call) => {
         const send = () => {
           while (sent < count) {
             if (!call.sendData(`{"i":${sent},"pad":"${'x'.repeat(500)}"}`)) {
@@ -195,41 +195,41 @@ for (const listener of Object.keys(LISTENERS) as Name[]) {
       const call = new RecordedCall({ stream: true })
       const waiting: number[] = []
       let received = 0
-      let inOrder = true
+      let isOrdered = true
       call.onData = (body) => {
-        inOrder &&= Buffer.from(body).toString().startsWith(`{"i":${received},`)
+        isOrdered &&= Buffer.from(body).toString().startsWith(`{"i":${received},`)
         received++
         waiting.push(body.length)
       }
-      plain.call(call)
+      httpCaller.call(call)
       while (call.carrier !== undefined) {
         for (const bytes of waiting.splice(0, 100)) call.consumed(bytes)
         await new Promise<void>((resolve) => setImmediate(resolve))
       }
       t.strictSame(call.events.slice(-1), ['end'])
       t.equal(received, count)
-      t.ok(inOrder)
+      t.ok(isOrdered)
       t.ok(rejected > 0, `back-pressure ${rejected} times`)
     },
   )
 
   t.test(`${listener}: cancellation and deadlines reach the service`, async (t) => {
     const { dispatch, calls, events } = createTracker()
-    const { plain } = await open(t, listener, dispatch)
+    const { httpCaller } = await open(t, listener, dispatch)
     const cancelled = new RecordedCall({ stream: true })
-    plain.call(cancelled)
+    httpCaller.call(cancelled)
     await waitUntil(() => calls.length === 1)
     calls[0]!.sendData('1')
     await waitUntil(() => cancelled.events.length === 2)
     cancelled.cancel()
     await waitUntil(() => events[0]!.length === 1)
     t.strictSame(events[0], ['cancel cancel'])
-    const late = await settle(plain, { timeoutMs: 50 })
+    const late = await runCall(httpCaller, { timeoutMs: 50 })
     // The faster clock of the two sides determines the result; both results are timeouts.
     t.match(late, [/^(lost timeout|fail 408 helloworld: no response within \d+ ms)$/])
     await waitUntil(() => events[1]!.length === 1)
     t.match(events[1], [/^cancel (timeout|cancel)$/])
-    t.equal(plain.pending, 0)
+    t.equal(httpCaller.pending, 0)
   })
 }
 

@@ -39,13 +39,13 @@ async function open(t: Test, nodes: readonly Dispatch[], options: TestProxyOptio
     caller.call(call)
     return call
   }
-  const settle = async (fields: Partial<RecordedCall> = {}): Promise<string[]> => {
+  const sendAndWait = async (fields: Partial<RecordedCall> = {}): Promise<string[]> => {
     const call = send(fields)
     await waitUntil(() => call.carrier === undefined)
     return call.events
   }
   const active = () => upstream.nodes.map((node) => node.active)
-  return { proxy, services, upstream, caller, send, settle, ejected, active }
+  return { proxy, services, upstream, caller, send, sendAndWait, ejected, active }
 }
 
 const echo: Dispatch = (call) => call.reply('', call.body)
@@ -53,17 +53,19 @@ const echo: Dispatch = (call) => call.reply('', call.body)
 t.test(
   'rejects a malformed service name with 400, an unknown service with 404 and a service without nodes with 503',
   async (t) => {
-    const { settle, upstream } = await open(t, [])
-    const named = (service: string) => settle({ service })
-    t.strictSame(await named(''), ['fail 400 go.mx.proxy: service name is blank'])
-    t.strictSame(await named(' \t'), ['fail 400 go.mx.proxy: service name is blank'])
+    const { sendAndWait, upstream } = await open(t, [])
+    const callService = (service: string) => sendAndWait({ service })
+    t.strictSame(await callService(''), ['fail 400 go.mx.proxy: service name is blank'])
+    t.strictSame(await callService(' \t'), ['fail 400 go.mx.proxy: service name is blank'])
     for (const service of ['a b', '../a', 'a..b', 'x'.repeat(300), '__proto__'])
-      t.match(await named(service), [
+      t.match(await callService(service), [
         /^fail 400 go\.mx\.proxy: service name must be letters, digits/,
       ])
-    for (const service of ['nobody', 'constructor'])
-      t.strictSame(await named(service), [`fail 404 ${service}: service not found: ${service}`])
-    t.strictSame(await named('helloworld'), [
+    for (const service of ['missing', 'constructor'])
+      t.strictSame(await callService(service), [
+        `fail 404 ${service}: service not found: ${service}`,
+      ])
+    t.strictSame(await callService('helloworld'), [
       'fail 503 helloworld: no node of helloworld is available',
     ])
     t.same(upstream.nodes, [])
@@ -72,10 +74,10 @@ t.test(
 
 t.test('bodies that arrive during an asynchronous lookup are delivered afterwards', async (t) => {
   const { dispatch, calls, bodies, events } = createTracker()
-  let answer: (result: Upstream | undefined) => void = () => {}
+  let resolveLookup: (result: Upstream | undefined) => void = () => {}
   const find: FindUpstream = () =>
     new Promise((resolve) => {
-      answer = resolve
+      resolveLookup = resolve
     })
   const service = await openPort(t, dispatch)
   const { upstreams } = await openProxy(t, { helloworld: [toNode(service.port)] })
@@ -86,7 +88,7 @@ t.test('bodies that arrive during an asynchronous lookup are delivered afterward
   call.send('three')
   call.end()
   t.equal(call.consumedBytes, 0, 'nothing is consumed yet')
-  answer(upstreams.get('helloworld'))
+  resolveLookup(upstreams.get('helloworld'))
   await waitUntil(() => events[0]?.length === 3)
   t.strictSame([bodies, events], [['one'], [['data two', 'data three', 'end']]])
   t.equal(call.consumedBytes, 8)
@@ -98,11 +100,11 @@ t.test('bodies that arrive during an asynchronous lookup are delivered afterward
 t.test('a call cancelled during the lookup is not forwarded', async (t) => {
   const { dispatch, calls } = createTracker()
   const { upstream } = await open(t, [dispatch])
-  let answer: (result: Upstream) => void = () => {}
+  let resolveLookup: (result: Upstream) => void = () => {}
   const call = new TestCall('A.B', { service: 'helloworld' })
-  forwardCall(call, () => new Promise((resolve) => (answer = resolve)))
+  forwardCall(call, () => new Promise((resolve) => (resolveLookup = resolve)))
   call.cancel()
-  answer(upstream)
+  resolveLookup(upstream)
   await new Promise(setImmediate)
   t.same(upstream.nodes[0]!.active, 0)
   t.same(calls, [])
@@ -115,8 +117,8 @@ t.test('the error of a failed lookup is the error of the call', async (t) => {
       throw new GatewayError('a', 503, 'cannot look up a')
     },
   ]) {
-    const { settle } = await open(t, [], { find })
-    t.strictSame(await settle(), ['fail 503 a: cannot look up a'])
+    const { sendAndWait } = await open(t, [], { find })
+    t.strictSame(await sendAndWait(), ['fail 503 a: cannot look up a'])
   }
 })
 
@@ -149,23 +151,27 @@ t.test('calls are balanced over the nodes, and retried if they were not processe
       received.push(i)
       echo(call)
     }
-  const { settle, services, ejected, active, upstream } = await open(t, [node(0), node(1), node(2)])
-  for (let i = 0; i < 6; i++) t.strictSame(await settle(), [`reply "" ${JOHN}`])
+  const { sendAndWait, services, ejected, active, upstream } = await open(t, [
+    node(0),
+    node(1),
+    node(2),
+  ])
+  for (let i = 0; i < 6; i++) t.strictSame(await sendAndWait(), [`reply "" ${JOHN}`])
   t.strictSame(received, [0, 1, 2, 0, 1, 2])
   const [killed] = upstream.nodes
-  const port = await closedPort(t)
+  const port = await openClosedPort(t)
   upstream.update([
     makeService('helloworld', [toNode(port), ...services.slice(1).map((s) => toNode(s.port))]),
   ])
-  for (let i = 0; i < 6; i++) t.strictSame(await settle(), [`reply "" ${JOHN}`])
+  for (let i = 0; i < 6; i++) t.strictSame(await sendAndWait(), [`reply "" ${JOHN}`])
   t.strictSame(ejected, [`127.0.0.1:${port}`])
   t.equal(killed!.active, 0)
   t.strictSame(active(), [0, 0, 0])
 })
 
 t.test('a service whose nodes all refuse connections returns 502', async (t) => {
-  const port = await closedPort(t)
-  const proxy = await openProxy(t, { helloworld: [toNode(port), toNode(await closedPort(t))] })
+  const port = await openClosedPort(t)
+  const proxy = await openProxy(t, { helloworld: [toNode(port), toNode(await openClosedPort(t))] })
   const call = new RecordedCall()
   openCaller(t, proxy.port, 'mx').call(call)
   await waitUntil(() => call.events.length > 0)
@@ -182,8 +188,8 @@ t.test(
       served++
       for (const { sockets } of services) for (const socket of sockets) socket.terminate()
     }
-    const { settle, services, active } = await open(t, [kill, kill])
-    t.strictSame(await settle(), [
+    const { sendAndWait, services, active } = await open(t, [kill, kill])
+    t.strictSame(await sendAndWait(), [
       'fail 502 helloworld: bad gateway: the service closed the connection',
     ])
     t.equal(served, 1)
@@ -197,7 +203,7 @@ t.test('an error response is not retried, and its repeatable flag is forwarded',
     const { send } = await open(t, [
       (call) => {
         served++
-        call.fail(new ServiceError('own', 500, 'no', { repeatable }))
+        call.fail(new ServiceError('custom', 500, 'no', { repeatable }))
       },
     ])
     const call = send()
@@ -241,7 +247,7 @@ t.test('an error is delivered after the bodies buffered for the caller', async (
   const { upstream } = await open(t, [
     (call) => {
       for (let i = 0; call.sendData(`${i} ${'x'.repeat(50_000)}`); i++);
-      call.fail(new ServiceError('own', 409, 'enough'))
+      call.fail(new ServiceError('custom', 409, 'conflict'))
     },
   ])
   const call = new TestCall('A.B', { service: 'helloworld', stream: true })
@@ -253,7 +259,7 @@ t.test('an error is delivered after the bodies buffered for the caller', async (
   call.read()
   await call.done
   t.equal(call.bodies.length, 6)
-  t.match(call.error, { id: 'own', code: 409, message: 'enough' })
+  t.match(call.error, { id: 'custom', code: 409, message: 'conflict' })
 })
 
 t.test('a cancelled call drops its buffered bodies', async (t) => {
@@ -283,10 +289,10 @@ t.test(
         else call.start('nonsense')
       },
     ])
-    const plain = openCaller(t, proxy.port, 'http')
+    const httpCaller = openCaller(t, proxy.port, 'http')
     const sendRequest = async (endpoint: string): Promise<string[]> => {
       const call = new RecordedCall({ endpoint, stream: true })
-      plain.call(call)
+      httpCaller.call(call)
       await waitUntil(() => call.carrier === undefined)
       return call.events
     }
@@ -302,8 +308,8 @@ t.test(
 )
 
 t.test('no call is lost when nodes send GOAWAY', async (t) => {
-  const { send, settle, services, caller } = await open(t, [echo, echo])
-  for (let i = 0; i < 2; i++) await settle()
+  const { send, sendAndWait, services, caller } = await open(t, [echo, echo])
+  for (let i = 0; i < 2; i++) await sendAndWait()
   const calls: RecordedCall[] = []
   for (let i = 0; i < 400; i++) {
     calls.push(send({ body: `${i}` }))
@@ -341,37 +347,37 @@ t.test('a draining proxy completes the calls in flight and loses none', async (t
 })
 
 t.test('rejects a call in a routing loop with 508', async (t) => {
-  let passed = 0
+  let lookups = 0
   const upstreams = new Map<string, Upstream>()
   const find: FindUpstream = (service) => {
-    passed++
+    lookups++
     return upstreams.get(service)
   }
   const proxy = await openProxy(t, {}, { find })
-  const around = await openProxy(t, { helloworld: [toNode(proxy.port)] })
-  upstreams.set('helloworld', around.upstreams.get('helloworld')!)
+  const looping = await openProxy(t, { helloworld: [toNode(proxy.port)] })
+  upstreams.set('helloworld', looping.upstreams.get('helloworld')!)
   const call = new RecordedCall()
   openCaller(t, proxy.port, 'mx').call(call)
   await waitUntil(() => call.events.length > 0)
   t.strictSame(call.events, [
     `fail 508 go.mx.proxy: the call has passed ${HOPS_MAX} proxies, the maximum is ${HOPS_MAX}: this is most likely a routing loop`,
   ])
-  t.equal(passed, HOPS_MAX)
+  t.equal(lookups, HOPS_MAX)
 })
 
 t.test('metadata is forwarded unchanged, except for mx-hops', async (t) => {
   const received: string[] = []
-  const { settle, proxy } = await open(t, [
+  const { sendAndWait, proxy } = await open(t, [
     (call) => {
       received.push(call.metadata)
       echo(call)
     },
   ])
   const metadata = 'mx-namespace: shop\r\nmx-account: {"id":"1"}\r\nx-a: 1\r\nx-a: 2\r\n'
-  await settle({ metadata })
+  await sendAndWait({ metadata })
   t.equal(received[0], `mx-hops: 1\r\n${metadata}`)
-  await settle({ metadata: 'no block' })
-  t.equal(received[1], 'mx-hops: 1\r\nno block', 'malformed metadata is left to the service')
+  await sendAndWait({ metadata: 'malformed' })
+  t.equal(received[1], 'mx-hops: 1\r\nmalformed', 'malformed metadata is left to the service')
   await fetch(`http://${proxy.address}`, {
     method: 'POST',
     headers: { 'mx-service': 'helloworld', 'mx-endpoint': 'A.B', 'mx-hops': '3', 'x-a': 'b' },
@@ -413,12 +419,12 @@ t.test('a caller that does not read slows only its own streams', async (t) => {
     call.receiver = { onData() {}, onEnd() {}, onCancel() {}, onCredit: pump }
     pump()
   }
-  const { send, settle } = await open(t, [
+  const { send, sendAndWait } = await open(t, [
     (call) => (call.endpoint === 'A.Echo' ? echo(call) : countForever(call)),
   ])
   const slow = Array.from({ length: 20 }, () => send({ stream: true }))
   await waitUntil(() => slow.every(({ events }) => events.length >= 262))
-  for (let i = 0; i < 100; i++) t.strictSame((await settle({ endpoint: 'A.Echo' })).length, 1)
+  for (let i = 0; i < 100; i++) t.strictSame((await sendAndWait({ endpoint: 'A.Echo' })).length, 1)
   const perStream = served / slow.length
   t.ok(
     perStream <= 3 * 263,
@@ -434,7 +440,7 @@ t.test(
       relayMemory.maxBytes = maxBytes
     })
     const cancelled: string[] = []
-    const { upstream, settle } = await open(t, [
+    const { upstream, sendAndWait } = await open(t, [
       (call) => {
         if (call.endpoint === 'A.Echo') return echo(call)
         call.receiver = { ...call.receiver, onCancel: (reason) => cancelled.push(reason) }
@@ -455,7 +461,7 @@ t.test(
     t.match(up.error, { code: 503, message: /too many messages buffered/ })
     await waitUntil(() => cancelled.length === 1)
     t.equal(relayMemory.usedBytes, 0)
-    t.strictSame(await settle({ endpoint: 'A.Echo' }), [`reply "" ${JOHN}`])
+    t.strictSame(await sendAndWait({ endpoint: 'A.Echo' }), [`reply "" ${JOHN}`])
   },
 )
 
@@ -490,7 +496,7 @@ t.test('ended calls leave no memory, deadlines or active counts', async (t) => {
   t.equal(relayMemory.usedBytes, 0)
 })
 
-async function closedPort(t: Test): Promise<number> {
+async function openClosedPort(t: Test): Promise<number> {
   const port = await openPort(t, () => {})
   await port.close()
   return port.port

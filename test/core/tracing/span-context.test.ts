@@ -52,7 +52,7 @@ t.test('a malformed traceparent is ignored', async (t) => {
 
 t.test('a valid tracestate is normalized, a malformed one is dropped', async (t) => {
   const many = Array.from({ length: 33 }, (_, i) => `k${i}=v`)
-  const cases: readonly [text: string, kept: string][] = [
+  const cases: readonly [text: string, expected: string][] = [
     ['vendor=1', 'vendor=1'],
     ['a=1 , b=2', 'a=1,b=2'],
     ['a=1,,\t,b=2', 'a=1,b=2'],

@@ -29,7 +29,7 @@ function open(t: Test, nodes: number, options: Partial<UpstreamOptions> = {}) {
     ...{ upstream, node: undefined, attempts: 0, tried: undefined, inFlight: false },
     ...{ attemptStartMs: 0, routeName: '/a', isAwaited: false, isRetrying: false },
   }
-  const begin = (): string => {
+  const startAttempt = (): string => {
     const node = pickNode(request, undefined)
     if (node === undefined) return 'none'
     beginAttempt(request, node)
@@ -40,26 +40,26 @@ function open(t: Test, nodes: number, options: Partial<UpstreamOptions> = {}) {
     endAttempt(request)
     return mayRetry(request, failure, isRepeatable)
   }
-  return { upstream, request, show, begin, fail }
+  return { upstream, request, show, startAttempt, fail }
 }
 
 t.test(
   'an unsent request is tried on five nodes, or on 20 that reject the connection immediately',
   async (t) => {
     for (const failure of ['connect', 'unsent'] as const) {
-      const few = open(t, 3)
+      const threeNodes = open(t, 3)
       const ids = new Set<string>()
-      do ids.add(few.begin())
-      while (few.fail(failure))
+      do ids.add(threeNodes.startAttempt())
+      while (threeNodes.fail(failure))
       t.equal(ids.size, 3, failure)
-      t.equal(few.begin(), 'none')
-      const many = open(t, 30)
-      do many.begin()
-      while (many.fail(failure))
-      t.equal(many.request.attempts, failure === 'connect' ? 20 : 5, failure)
+      t.equal(threeNodes.startAttempt(), 'none')
+      const thirtyNodes = open(t, 30)
+      do thirtyNodes.startAttempt()
+      while (thirtyNodes.fail(failure))
+      t.equal(thirtyNodes.request.attempts, failure === 'connect' ? 20 : 5, failure)
       const slow = open(t, 8)
       do {
-        slow.begin()
+        slow.startAttempt()
         slow.request.attemptStartMs -= 1000
       } while (slow.fail(failure))
       t.equal(slow.request.attempts, 5, `late ${failure}`)
@@ -68,41 +68,41 @@ t.test(
 )
 
 t.test('a node added during the retries is tried', async (t) => {
-  const { begin, fail, show } = open(t, 1)
-  begin()
+  const { startAttempt, fail, show } = open(t, 1)
+  startAttempt()
   t.equal(fail('connect'), false)
   show(1, 2)
-  t.equal(begin(), NODES[1]!.id)
+  t.equal(startAttempt(), NODES[1]!.id)
 })
 
 t.test('a lost request is retried once on another node if it is repeatable', async (t) => {
   const single = open(t, 1)
-  single.begin()
+  single.startAttempt()
   t.equal(single.fail('reset', true), false, 'no other node')
-  const { begin, fail } = open(t, 3)
-  const first = begin()
+  const { startAttempt, fail } = open(t, 3)
+  const first = startAttempt()
   t.equal(fail('reset', false), false, 'it may have been processed')
   t.equal(fail('reset', true), true)
-  t.not(begin(), first)
+  t.not(startAttempt(), first)
   t.equal(fail('reset', true), false, 'the second attempt')
 })
 
 t.test(
   'a repeatable request lost with a reused connection is retried on the same node',
   async (t) => {
-    const { begin, fail } = open(t, 1)
-    const first = begin()
+    const { startAttempt, fail } = open(t, 1)
+    const first = startAttempt()
     t.equal(fail('stale', false), false)
     t.equal(fail('stale', true), true)
-    t.equal(begin(), first)
+    t.equal(startAttempt(), first)
     t.equal(fail('stale', true), false, 'the second attempt')
   },
 )
 
 t.test('late and malformed responses are not retried', async (t) => {
   for (const failure of ['gateway', 'neutral'] as const) {
-    const { begin, fail } = open(t, 2)
-    begin()
+    const { startAttempt, fail } = open(t, 2)
+    startAttempt()
     t.equal(fail(failure, true), false, failure)
   }
 })
@@ -110,46 +110,46 @@ t.test('late and malformed responses are not retried', async (t) => {
 t.test(
   'responses from 502 to 504 are retried on another node, unless the node requests a delay',
   async (t) => {
-    const { begin, request } = open(t, 2)
-    const first = begin()
+    const { startAttempt, request } = open(t, 2)
+    const first = startAttempt()
     t.equal(mayRetryStatus(request, 500), false)
     t.equal(mayRetryStatus(request, 503, 1000), false)
     t.equal(mayRetryStatus(request, 503, 200), true)
     endAttempt(request, false)
-    t.not(begin(), first)
+    t.not(startAttempt(), first)
     t.equal(mayRetryStatus(request, 503), false, 'the second attempt')
     const single = open(t, 1)
-    single.begin()
+    single.startAttempt()
     t.equal(mayRetryStatus(single.request, 503), false, 'no other node')
   },
 )
 
 t.test('without retries, an unsent request is not sent again either', async (t) => {
   const retry = { ...DEFAULT_RETRY, ...NO_RETRY }
-  const { begin, fail } = open(t, 2, { policies: { ...DEFAULT_POLICIES, retry } })
-  begin()
+  const { startAttempt, fail } = open(t, 2, { policies: { ...DEFAULT_POLICIES, retry } })
+  startAttempt()
   t.equal(fail('connect'), false)
 })
 
 t.test('a hedged request needs another node and room in the retry budget', async (t) => {
   const single = open(t, 1)
-  single.begin()
+  single.startAttempt()
   t.equal(mayRace({ ...single.request, tried: [...single.upstream.nodes] }), false)
-  const { begin, request } = open(t, 2)
-  begin()
+  const { startAttempt, request } = open(t, 2)
+  startAttempt()
   const hedges = Array.from({ length: 4 }, () => ({ ...request, tried: [request.node!] }))
   t.strictSame(hedges.map(mayRace), [true, true, true, false])
 })
 
 t.test('counts each attempt once as in flight', async (t) => {
   let retries = 0
-  const { begin, request } = open(t, 1, { onRetry: () => retries++ })
-  begin()
+  const { startAttempt, request } = open(t, 1, { onRetry: () => retries++ })
+  startAttempt()
   t.equal(request.node!.active, 1)
   endAttempt(request)
   endAttempt(request)
   t.equal(request.node!.active, 0)
-  begin()
+  startAttempt()
   t.strictSame([request.attempts, retries, request.node!.active], [2, 1, 1])
 })
 
@@ -163,8 +163,8 @@ t.test('outlier detection counts connect, reset and gateway failures only', asyn
     ['neutral', 0],
   ] as const
   for (const [failure, failures] of rows) {
-    const { begin, fail, request } = open(t, 1)
-    begin()
+    const { startAttempt, fail, request } = open(t, 1)
+    startAttempt()
     fail(failure)
     t.equal(request.node!.failures.consecutive, failures, failure)
     recordFailure(request, failure, false)
@@ -173,8 +173,8 @@ t.test('outlier detection counts connect, reset and gateway failures only', asyn
 })
 
 t.test('responses from 500 on count as failures, 502 to 504 as gateway errors', async (t) => {
-  const { begin, request } = open(t, 1)
-  begin()
+  const { startAttempt, request } = open(t, 1)
+  startAttempt()
   for (const [status, consecutive, gatewayErrors] of [
     [502, 1, 1],
     [503, 2, 2],
@@ -196,24 +196,24 @@ t.test('a circuit breaker replaces a trial request that ends without a result', 
   let nowMs = 1
   const breaker = { ...DEFAULT_BREAKER, minRequests: 1, halfOpen: 1 }
   const policies = { ...DEFAULT_POLICIES, breaker }
-  const { begin, request, upstream } = open(t, 1, { policies, nowMs: () => nowMs })
+  const { startAttempt, request, upstream } = open(t, 1, { policies, nowMs: () => nowMs })
   const end = (record?: () => void): void => {
     record?.()
     endAttempt(request)
   }
-  begin()
+  startAttempt()
   end(() => recordStatus(request, 500))
-  t.equal(begin(), 'none', 'the circuit breaker is open')
+  t.equal(startAttempt(), 'none', 'the circuit breaker is open')
   nowMs += breaker.openMs
-  t.equal(begin(), '127.0.0.1:9001', 'no second trial at the same time')
-  t.equal(begin(), 'none', 'a second trial at the same time')
+  t.equal(startAttempt(), '127.0.0.1:9001', 'no second trial at the same time')
+  t.equal(startAttempt(), 'none', 'a second trial at the same time')
   end()
   for (const failure of ['stale', 'unsent', 'neutral'] as const) {
-    t.equal(begin(), '127.0.0.1:9001', failure)
+    t.equal(startAttempt(), '127.0.0.1:9001', failure)
     end(() => recordFailure(request, failure))
     request.tried = undefined
   }
-  begin()
+  startAttempt()
   end(() => recordStatus(request, 200))
   t.equal(upstream.openForMs, 0)
 })

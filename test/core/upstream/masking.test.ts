@@ -21,11 +21,11 @@ t.test('payloads of any length and offset are masked as in RFC 6455 §5.3', asyn
 
 t.test('masking keys differ and are never zero', async (t) => {
   const key = Buffer.alloc(4)
-  const seen = new Set<number>()
+  const keys = new Set<number>()
   for (let i = 0; i < 10_000; i++) {
     generateMask(key)
-    seen.add(key.readUInt32LE(0))
+    keys.add(key.readUInt32LE(0))
   }
-  t.notOk(seen.has(0))
-  t.ok(seen.size > 9_900, `${seen.size} of 10 000`)
+  t.notOk(keys.has(0))
+  t.ok(keys.size > 9_900, `${keys.size} of 10 000`)
 })

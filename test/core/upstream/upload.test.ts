@@ -45,20 +45,20 @@ function closeServer({ server }: Echo): void {
 
 /** Records and forwards exchanges; blocks them after `hold()`. */
 function createRecorder() {
-  const seen: Exchange[] = []
+  const exchanges: Exchange[] = []
   let gate: Promise<void> | undefined
   let release: () => void = () => {}
   const plugin: Plugin = {
     name: 'test-recorder',
     onRoute: (x) => {
-      seen.push(x)
+      exchanges.push(x)
       return gate
     },
   }
   return {
-    seen,
+    exchanges,
     plugin,
-    hold: () => {
+    block: () => {
       gate = new Promise((resolve) => {
         release = resolve
       })
@@ -67,7 +67,7 @@ function createRecorder() {
       gate = undefined
       release()
     },
-    node: (): UpstreamNode => seen[0]!.upstream!.nodes[0]!,
+    node: (): UpstreamNode => exchanges[0]!.upstream!.nodes[0]!,
   }
 }
 
@@ -79,9 +79,9 @@ function pass(ms: number, node: UpstreamNode): void {
 
 for (const [name, listener] of Object.entries(LISTENERS)) {
   for (const pending of [0, 4]) {
-    const others = pending === 0 ? '' : ' with queued requests'
+    const titleSuffix = pending === 0 ? '' : ' with queued requests'
     t.test(
-      `${name}: an upload whose keep-alive connection closes is sent to another node or fails with 502${others}`,
+      `${name}: an upload whose keep-alive connection closes is sent to another node or fails with 502${titleSuffix}`,
       async (t) => {
         const pool = pending === 0 ? {} : { maxConnections: 1 }
         // The first chunk arrives before, during and after the search for another connection.
@@ -93,16 +93,18 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
             { app: echoes.map((echo) => echo.port) },
             { listener, pool, plugins: [recorder.plugin] },
           )
-          const warm = new RawClient(port)
-          for (let i = 1; i <= 2; i++) await warm.send(GET).replies(i)
-          const { seen } = recorder
-          seen.length = 0
-          recorder.hold()
+          const first = new RawClient(port)
+          for (let i = 1; i <= 2; i++) await first.send(GET).replies(i)
+          const { exchanges } = recorder
+          exchanges.length = 0
+          recorder.block()
           const client = new RawClient(port).send(CHUNKED)
-          await waitUntil(() => seen.length === 1)
-          const gets = Array.from({ length: pending }, () => new RawClient(port).send(GET))
-          await waitUntil(() => seen.length === 1 + pending)
-          const upload = seen[0]!
+          await waitUntil(() => exchanges.length === 1)
+          const queuedRequests = Array.from({ length: pending }, () =>
+            new RawClient(port).send(GET),
+          )
+          await waitUntil(() => exchanges.length === 1 + pending)
+          const upload = exchanges[0]!
           recorder.release()
           // Runs after the promises that forward the requests, when the connection has not yet written the head.
           process.nextTick(() => {
@@ -122,12 +124,13 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
               `after ${ticks} ticks`,
             )
           }
-          for (const get of gets) await get.waitUntil(() => statusCodes(get.text).length > 0)
+          for (const get of queuedRequests)
+            await get.waitUntil(() => statusCodes(get.text).length > 0)
           t.strictSame(
-            seen[0]!.upstream!.nodes.map(({ active }) => active),
+            exchanges[0]!.upstream!.nodes.map(({ active }) => active),
             [0, 0],
           )
-          for (const each of [warm, client, ...gets]) each.destroy()
+          for (const each of [first, client, ...queuedRequests]) each.destroy()
         }
       },
     )
@@ -155,19 +158,19 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
     const first = new RawClient(port).send(GET)
     await (await backend.connection()).request()
 
-    const leaving = new RawClient(port)
-    leaving.send('POST /app HTTP/1.1\r\nHost: a.test\r\nContent-Length: 5\r\n\r\n')
-    await waitUntil(() => recorder.seen.length === 2)
-    leaving.destroy()
-    await waitUntil(() => recorder.seen[1]!.finished)
-    t.equal(recorder.seen[1]!.aborted, true)
+    const disconnecting = new RawClient(port)
+    disconnecting.send('POST /app HTTP/1.1\r\nHost: a.test\r\nContent-Length: 5\r\n\r\n')
+    await waitUntil(() => recorder.exchanges.length === 2)
+    disconnecting.destroy()
+    await waitUntil(() => recorder.exchanges[1]!.finished)
+    t.equal(recorder.exchanges[1]!.aborted, true)
     t.equal(recorder.node().active, 1)
 
     const long = new RawClient(port).send(CHUNKED)
-    await waitUntil(() => recorder.seen.length === 3)
+    await waitUntil(() => recorder.exchanges.length === 3)
     long.send('6\r\n123456\r\n')
-    await waitUntil(() => recorder.seen[2]!.finished)
-    t.equal(recorder.seen[2]!.status, 413)
+    await waitUntil(() => recorder.exchanges[2]!.finished)
+    t.equal(recorder.exchanges[2]!.status, 413)
     t.equal(recorder.node().active, 1)
 
     isPending = false
@@ -181,7 +184,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       backend.connections.map(({ text }) => text.match(/^[A-Z]+(?= \/)/gm)),
       [['GET', 'GET']],
     )
-    for (const client of [first, leaving, long]) client.destroy()
+    for (const client of [first, disconnecting, long]) client.destroy()
   })
 
   t.test(`${name}: a slow client does not count as a failure of the backend`, async (t) => {
@@ -208,7 +211,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       client.send(pieces[0]!)
       await server.waitUntil(() => server.text.includes('one'))
       pass(60_000, node)
-      t.equal(recorder.seen[i]!.answered, false)
+      t.equal(recorder.exchanges[i]!.answered, false)
       client.send(pieces[1]!)
       await server.waitUntil(() => server.text.includes('two'))
       t.equal(node.failures.consecutive, 0)

@@ -322,15 +322,15 @@ t.test('a node in this process is preferred until it drains', async (t) => {
   const caller = { call() {}, drain() {}, close() {} } as unknown as Caller
   const findCaller = ({ id }: { id: string }) => (localNodes.has(id) ? caller : undefined)
   const upstream = new Upstream('store', { createPool, findCaller })
-  const [dead, own, third] = ['127.0.0.1:9001', '127.0.0.1:9002', '127.0.0.1:9003'] as const
+  const [unreachable, local, other] = ['127.0.0.1:9001', '127.0.0.1:9002', '127.0.0.1:9003'] as const
   const picked = () => new Set(Array.from({ length: 9 }, () => upstream.pick(undefined)?.id))
-  upstream.update([makeService('store', [dead, own, third])])
-  t.same(picked(), new Set([own]))
-  upstream.update([makeService('store', [dead, draining(own), third])])
-  t.same(picked(), new Set([dead, third]), 'a draining local node is not used')
+  upstream.update([makeService('store', [unreachable, local, other])])
+  t.same(picked(), new Set([local]))
+  upstream.update([makeService('store', [unreachable, draining(local), other])])
+  t.same(picked(), new Set([unreachable, other]), 'a draining local node is not used')
   localNodes = new Set()
-  upstream.update([makeService('store', [dead, third])])
-  t.same(picked(), new Set([dead, third]))
+  upstream.update([makeService('store', [unreachable, other])])
+  t.same(picked(), new Set([unreachable, other]))
 })
 
 t.test('a new or returning node gets a growing share of the requests', async (t) => {

@@ -3,7 +3,7 @@ import t from 'tap'
 import { createNonce } from '../../../domain/mesh/handshake.ts'
 import { MAX_ENTRY_BYTES } from '../../../domain/mesh/limits.ts'
 import { formatUpdate, type LinkMessage, readMessage } from '../../../domain/mesh/messages.ts'
-import { toRuns } from '../../fixtures/property-runs.ts'
+import { scaleRuns } from '../../fixtures/property-runs.ts'
 
 const INTRODUCTION = {
   version: 2,
@@ -106,7 +106,7 @@ t.test('any JSON is decoded or rejected with a short TypeError', (t) => {
         if (!(error instanceof TypeError) || error.message.length > 1000) throw error
       }
     }),
-    { numRuns: toRuns(2000) },
+    { numRuns: scaleRuns(2000) },
   )
   t.end()
 })

@@ -8,7 +8,7 @@ import {
 } from '../../../domain/mesh/route-advertiser.ts'
 import { createRouteReceiver } from '../../../domain/mesh/route-receiver.ts'
 import { createRouteTable, type RouteTable } from '../../../domain/mesh/routing-table.ts'
-import { toRuns } from '../../fixtures/property-runs.ts'
+import { scaleRuns } from '../../fixtures/property-runs.ts'
 
 const ALL = Number.POSITIVE_INFINITY
 
@@ -188,7 +188,7 @@ t.test('keeps services after their servers under random link changes', (t) => {
       fc.infiniteStream(fc.nat()),
       (steps, picks) => run(steps, () => picks.next().value),
     ),
-    { numRuns: toRuns(300) },
+    { numRuns: scaleRuns(300) },
   )
   t.end()
 })

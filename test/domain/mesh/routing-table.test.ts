@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { createRouteTable, type RouteTable } from '../../../domain/mesh/routing-table.ts'
-import { toRuns } from '../../fixtures/property-runs.ts'
+import { scaleRuns } from '../../fixtures/property-runs.ts'
 
 /** Opens a table that records changes, with peers b, c and d of cost 1, 1 and 5. */
 function open(maxHops?: number) {
@@ -265,7 +265,7 @@ t.test('routes are cheapest and free of loops under random changes', (t) => {
         assertCheapest(context)
       },
     ),
-    { numRuns: toRuns(300) },
+    { numRuns: scaleRuns(300) },
   )
   t.end()
 })

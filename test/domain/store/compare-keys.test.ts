@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { compareKeys } from '../../../domain/store/compare-keys.ts'
-import { toRuns } from '../../fixtures/property-runs.ts'
+import { scaleRuns } from '../../fixtures/property-runs.ts'
 
 t.test('orders texts by their UTF-8 bytes', async () => {
   const text = fc.string({ unit: 'binary', maxLength: 6 })
@@ -10,7 +10,7 @@ t.test('orders texts by their UTF-8 bytes', async () => {
       const expected = Buffer.compare(Buffer.from(a), Buffer.from(b))
       return Math.sign(compareKeys(a, b)) === expected
     }),
-    { numRuns: toRuns(20_000) },
+    { numRuns: scaleRuns(20_000) },
   )
 })
 

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { compareKeys } from '../../../domain/store/compare-keys.ts'
 import { type KeyRange, skipTo, toKeyRange } from '../../../domain/store/key-range.ts'
-import { toRuns } from '../../fixtures/property-runs.ts'
+import { scaleRuns } from '../../fixtures/property-runs.ts'
 
 function isInRange(key: string, { from, to }: KeyRange): boolean {
   return (
@@ -20,7 +20,7 @@ t.test('a prefix range contains exactly the keys with the prefix', async () => {
       text,
       (prefix, key) => isInRange(key, toKeyRange({ prefix })) === key.startsWith(prefix),
     ),
-    { numRuns: toRuns(20_000) },
+    { numRuns: scaleRuns(20_000) },
   )
 })
 

@@ -13,7 +13,7 @@ t.test('an abort calls every watcher once, with the reason', async (t) => {
   for (const one of all) watchAbort(controller.signal, one)
   t.equal(getEventListeners(controller.signal, 'abort').length, 1)
   unwatchAbort(controller.signal, all[7]!)
-  const reason = new Error('enough')
+  const reason = new Error('aborted')
   controller.abort(reason)
   for (const [i, { reasons }] of all.entries())
     t.strictSame(reasons, i === 7 ? [] : [reason], String(i))

@@ -33,14 +33,14 @@ function open(maxWaitingBytes?: number) {
 t.test('items of one tick are one commit; items added during it are the next commit', async (t) => {
   const { queue, next } = open()
   const first = ['a', 'b', 'c'].map((name) => queue.push(item(name)))
-  const one = await next()
-  t.strictSame(one.names, ['a', 'b', 'c'])
+  const firstBatch = await next()
+  t.strictSame(firstBatch.names, ['a', 'b', 'c'])
   const second = ['d', 'e'].map((name) => queue.push(item(name)))
-  one.done()
+  firstBatch.done()
   t.strictSame(await Promise.all(first), ['a!', 'b!', 'c!'])
-  const two = await next()
-  t.strictSame(two.names, ['d', 'e'])
-  two.done()
+  const secondBatch = await next()
+  t.strictSame(secondBatch.names, ['d', 'e'])
+  secondBatch.done()
   t.strictSame(await Promise.all(second), ['d!', 'e!'])
 })
 
@@ -84,13 +84,13 @@ t.test('an item beyond the limit of pending bytes is rejected', async (t) => {
   const { queue, next } = open(1000)
   const first = queue.push(item('a', 2000))
   await t.rejects(queue.push(item('b')), { message: 'too much' })
-  const one = await next()
+  const firstBatch = await next()
   const second = queue.push(item('c'))
-  one.done()
+  firstBatch.done()
   await first
-  const two = await next()
-  t.strictSame(two.names, ['c'], 'items of the running commit do not count as waiting')
-  two.done()
+  const secondBatch = await next()
+  t.strictSame(secondBatch.names, ['c'], 'items of the running commit do not count as waiting')
+  secondBatch.done()
   await second
 })
 
@@ -99,7 +99,7 @@ t.test('a failed commit rejects its items, and the next commit proceeds', async 
   const results = [queue.push(item('a')), queue.push(item('b'))]
   const failing = await next()
   failing.done(new Error('broken'))
-  for (const one of results) await t.rejects(one, { message: 'broken' })
+  for (const firstBatch of results) await t.rejects(firstBatch, { message: 'broken' })
   const after = queue.push(item('c'))
   const commit = await next()
   commit.done()
@@ -114,9 +114,9 @@ t.test('drained() resolves when no item is waiting or being committed', async (t
   const drained = queue.drained().then(() => {
     isDrained = true
   })
-  const one = await next()
+  const firstBatch = await next()
   t.notOk(isDrained)
-  one.done()
+  firstBatch.done()
   await written
   await drained
   t.ok(isDrained)

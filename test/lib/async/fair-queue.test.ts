@@ -74,11 +74,11 @@ t.test('with leavesSlots and one slot, keys alternate', async (t) => {
 
 t.test('waiters with priority go first, except for every fourth place', async (t) => {
   const { acquireSlot, next, started } = open({ slots: 1 })
-  await acquireSlot('x', 'held')
+  await acquireSlot('x', 'holder')
   for (let i = 0; i < 3; i++) void acquireSlot(`stranger${i}`, `s${i}`)
   for (let i = 0; i < 6; i++) void acquireSlot('known', `k${i}`, { hasPriority: true })
   for (let i = 0; i < 9; i++) await next()
-  t.same(started, ['held', 'k0', 'k1', 'k2', 's0', 'k3', 'k4', 'k5', 's1', 's2'])
+  t.same(started, ['holder', 'k0', 'k1', 'k2', 's0', 'k3', 'k4', 'k5', 's1', 's2'])
 })
 
 t.test('rejects waiters beyond the limit of one key and of all keys', async (t) => {
@@ -99,11 +99,11 @@ t.test('a waiter that aborts or times out does not block the next one', async (t
   const pending = queue.acquire('a', { signal: cancellation.signal })
   const late = queue.acquire('a', { maxWaitMs: 1 })
   const next = queue.acquire('a')
-  cancellation.abort(new Error('given up'))
-  await t.rejects(pending, { message: 'given up' })
+  cancellation.abort(new Error('cancelled'))
+  await t.rejects(pending, { message: 'cancelled' })
   await t.rejects(late, { message: 'late' })
   release()
   ;(await next)()
-  await t.rejects(queue.acquire('a', { signal: cancellation.signal }), { message: 'given up' })
+  await t.rejects(queue.acquire('a', { signal: cancellation.signal }), { message: 'cancelled' })
   ;(await queue.acquire('a'))()
 })

@@ -27,16 +27,16 @@ t.test('a writer registered during a flush is flushed in the next tick', async (
 t.test('a writer that throws does not prevent other flushes', async (t) => {
   const flushed: string[] = []
   const thrown = new Promise((resolve) => process.once('uncaughtException', resolve))
-  flushAtTickEnd({ flush: () => flushAtTickEnd({ flush: () => void flushed.push('asked late') }) })
+  flushAtTickEnd({ flush: () => flushAtTickEnd({ flush: () => void flushed.push('nested') }) })
   flushAtTickEnd({
     flush: () => {
       throw new Error('broken')
     },
   })
-  flushAtTickEnd({ flush: () => void flushed.push('behind it') })
+  flushAtTickEnd({ flush: () => void flushed.push('after error') })
   t.match(await thrown, { message: 'broken' })
   await round()
-  t.strictSame(flushed, ['asked late', 'behind it'])
+  t.strictSame(flushed, ['nested', 'after error'])
   flushAtTickEnd({ flush: () => void flushed.push('later') })
   await round()
   t.equal(flushed.at(-1), 'later')

@@ -28,9 +28,9 @@ t.test('concurrent users share one esbuild process, which exits after the last o
     })
   const first = use()
   const failing = useEsbuild(async () => {
-    throw new Error('its own')
+    throw new Error('custom')
   })
-  await t.rejects(failing, { message: 'its own' })
+  await t.rejects(failing, { message: 'custom' })
   t.equal(await first, 'let a = 1;\n', 'not stopped by the failed user')
   t.match(await use(), /let a/)
   while (countServices() > before) await pause(10)

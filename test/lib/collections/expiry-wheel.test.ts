@@ -10,7 +10,7 @@ t.test('an expired item is returned once; setting it again postpones its expiry'
   expiry.set('d', 10_000)
   expiry.set('b', 20_000)
   expiry.delete('d')
-  expiry.delete('nobody')
+  expiry.delete('missing')
   t.same(expiry.takeDue(9999), [])
   t.same(expiry.takeDue(10_000), ['a'])
   t.same(expiry.takeDue(10_000), [])

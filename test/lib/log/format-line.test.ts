@@ -28,17 +28,17 @@ t.test(
       time: '2026-01-02T03:04:05.678Z',
       pid: 1,
       hostname: 'h',
-      msg: 'left out',
+      msg: 'skipped',
       node: 'a:1',
       why: 'x y',
     }
-    t.equal(formatLogLine(entry, false), '03:04:05 warn  left out node=a:1 why="x y"\n')
-    t.ok(formatLogLine(entry, true).startsWith('03:04:05 \u001b[33mwarn \u001b[0m left out'))
+    t.equal(formatLogLine(entry, false), '03:04:05 warn  skipped node=a:1 why="x y"\n')
+    t.ok(formatLogLine(entry, true).startsWith('03:04:05 \u001b[33mwarn \u001b[0m skipped'))
     const failed = formatLogLine(
       { ...entry, level: 50, err: { stack: 'Error: no\n    at x' } },
       false,
     )
-    t.equal(failed, '03:04:05 error left out node=a:1 why="x y"\nError: no\n    at x\n')
+    t.equal(failed, '03:04:05 error skipped node=a:1 why="x y"\nError: no\n    at x\n')
   },
 )
 

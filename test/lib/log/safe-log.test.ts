@@ -8,7 +8,7 @@ const HOSTILE = new Proxy(new Error('hidden'), {
     throw new Error('no member')
   },
   has() {
-    throw new Error('no answer')
+    throw new Error('no response')
   },
   getPrototypeOf() {
     throw new Error('no class')

@@ -17,13 +17,13 @@ t.test('an unknown option throws an error that suggests a known one', async (t) 
 })
 
 t.test('options that are not an object are rejected', async (t) => {
-  for (const [options, shown] of [
+  for (const [options, printed] of [
     [undefined, 'undefined'],
     [null, 'null'],
     ['a:1', '"a:1"'],
   ] as const)
     t.throws(() => rejectUnknownOptions('new Thing', options as never, KNOWN), {
-      message: `new Thing: options must be an object, got ${shown}`,
+      message: `new Thing: options must be an object, got ${printed}`,
     })
 })
 

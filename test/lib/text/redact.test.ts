@@ -14,7 +14,7 @@ t.test('credentials before an @ are redacted, even in malformed URLs', async (t)
     ['nats://h:4222', 'nats://h:4222'],
     ['', ''],
   ]
-  for (const [text, shown] of rows) t.equal(redactUrl(text), shown, text)
+  for (const [text, expected] of rows) t.equal(redactUrl(text), expected, text)
 })
 
 t.test('a schema with a write-only part at any depth is secret', async (t) => {

@@ -9,7 +9,7 @@ import { createGreeter } from '../../fixtures/greeter.ts'
 import { openGreeterGateway } from '../../fixtures/greeter-gateway.ts'
 import { FORMS, getMetadata, openMxService } from '../../fixtures/mx-service.ts'
 import { PROBES } from '../../fixtures/probes.ts'
-import { toRuns } from '../../fixtures/property-runs.ts'
+import { scaleRuns } from '../../fixtures/property-runs.ts'
 import { RawClient, statusCodes } from '../../fixtures/raw-client.ts'
 import { openRpcGateway } from '../../fixtures/rpc-gateway.ts'
 
@@ -808,7 +808,7 @@ t.test('responds to random requests with client errors only', async (t) => {
         await once(reply, 'end')
         return reply.statusCode! < 500
       }),
-      { numRuns: toRuns(300) },
+      { numRuns: scaleRuns(300) },
     )
   }
 })

@@ -33,8 +33,8 @@ interface Opened extends TestAuthorizer {
 }
 
 async function open(t: Test, rules: readonly Rule[], options: object = {}): Promise<Opened> {
-  const gate = await openAuthorizer(t, ...rules)
-  const env = { ...createTestEnv(), nowMs: Date.now, authorizer: gate.authorizer }
+  const authorizer = await openAuthorizer(t, ...rules)
+  const env = { ...createTestEnv(), nowMs: Date.now, authorizer: authorizer.authorizer }
   const auth = buildPlugin(plugin, options, env)
   t.teardown(() => auth.close?.())
   const run: Opened['run'] = (request = {}, { domain = 'mx', topic = false, ...rest } = {}) => {
@@ -50,7 +50,7 @@ async function open(t: Test, rules: readonly Rule[], options: object = {}): Prom
     }
     return runPlugin([first, auth], request, { ...rest, route })
   }
-  return { ...gate, auth, run }
+  return { ...authorizer, auth, run }
 }
 
 const bearer = (token: string): TestRequest => ({ headers: { authorization: `Bearer ${token}` } })
@@ -203,17 +203,17 @@ t.test('treats an account of another namespace as anonymous', async (t) => {
   const { auth, run, issue } = await open(t, rules, { forwardAccount: true })
   const joe = createAccount({ id: 'joe', issuer: 'acme', scopes: ['admin'] })
   const token = await issue(joe)
-  const known = buildPlugin(apiKeys, { keys: [`joe ${DIGEST} admin`], namespace: 'acme' })
+  const withApiKeys = buildPlugin(apiKeys, { keys: [`joe ${DIGEST} admin`], namespace: 'acme' })
   for (const [namespace, isForwarded] of [
     ['', false],
     ['mx', false],
     ['acme', true],
   ] as const) {
     const namespaceHeader = namespace === '' ? {} : { 'mx-namespace': namespace }
-    const shown = await run({ headers: { ...bearer(token).headers, ...namespaceHeader } })
+    const authenticated = await run({ headers: { ...bearer(token).headers, ...namespaceHeader } })
     const request = { headers: { 'x-api-key': 'a key', ...namespaceHeader } }
-    const keyed = await runPlugin([auth, known], request)
-    for (const { status, x } of [shown, keyed]) {
+    const withKey = await runPlugin([auth, withApiKeys], request)
+    for (const { status, x } of [authenticated, withKey]) {
       t.equal(status, 200, 'the account is known to rules and plugins')
       t.equal(x.account?.id, 'joe')
       t.equal(
@@ -361,8 +361,8 @@ t.test('marks responses that required a token as private for caches', async (t) 
     t.equal(headers.get('cache-control'), 'public, max-age=60', 'a public response')
   }
   const forwarding = await open(t, [], { forwardAccount: true })
-  const known = await forwarding.run(bearer(await forwarding.issue(JANE)), { reply })
-  t.equal(known.headers.get('cache-control'), 'max-age=60, private')
+  const authenticated = await forwarding.run(bearer(await forwarding.issue(JANE)), { reply })
+  t.equal(authenticated.headers.get('cache-control'), 'max-age=60, private')
   t.equal((await forwarding.run({}, { reply })).headers.get('vary'), 'authorization')
 })
 
@@ -401,7 +401,7 @@ t.test(
     const rule = createRule({ id: 'own', scope: '*', resource: 'service:app:/app/*' })
     // The authorizer does not keep the process alive.
     keepAlive(t)
-    const { auth, authorizer: gate, source, issue } = await open(t, [rule])
+    const { auth, authorizer, source, issue } = await open(t, [rule])
     const createPool = () => {
       throw new Error('not called')
     }
@@ -419,7 +419,7 @@ t.test(
         route: toRoute('app', ''),
         async handle(x) {
           x.start(200, new HeaderList(), -1)
-          const changed = new Promise<void>((resolve) => void gate.onChange(resolve))
+          const changed = new Promise<void>((resolve) => void authorizer.onChange(resolve))
           source.setRules('mx', rule, LOGIN)
           await changed
           await new Promise((resolve) => setImmediate(resolve))
@@ -434,9 +434,9 @@ t.test(
 )
 
 /** Waits until the condition is true, at most for the second that a change may take. */
-async function poll(holds: () => Promise<boolean>): Promise<void> {
+async function poll(condition: () => Promise<boolean>): Promise<void> {
   const endMs = Date.now() + 1000
-  while (!(await holds())) {
+  while (!(await condition())) {
     if (Date.now() > endMs) throw new Error('the condition was not met within a second')
     await new Promise((resolve) => setImmediate(resolve))
   }

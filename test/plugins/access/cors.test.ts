@@ -3,7 +3,7 @@ import plugin from '../../../plugins/access/cors.ts'
 import { buildPlugin, runPlugin } from '../../../sdk/testing.ts'
 
 const APP = 'https://app.example.com'
-const listed = buildPlugin(plugin, {
+const withOrigins = buildPlugin(plugin, {
   origins: [APP, 'https://*.shop.example'],
   credentials: true,
   expose: ['ETag'],
@@ -39,10 +39,10 @@ t.test('responds to a preflight without the backend, with the configured lists',
 })
 
 t.test('forwards an OPTIONS request that is not a preflight', async (t) => {
-  t.ok((await runPlugin(listed, { method: 'OPTIONS', headers: { origin: APP } })).forwarded)
+  t.ok((await runPlugin(withOrigins, { method: 'OPTIONS', headers: { origin: APP } })).forwarded)
   t.ok(
     (
-      await runPlugin(listed, {
+      await runPlugin(withOrigins, {
         method: 'OPTIONS',
         headers: { 'access-control-request-method': 'PUT' },
       })
@@ -52,19 +52,23 @@ t.test('forwards an OPTIONS request that is not a preflight', async (t) => {
 
 t.test('echoes a listed origin, with credentials if allowed, including on errors', async (t) => {
   for (const origin of [APP, 'https://a.shop.example', 'https://a.b.shop.example']) {
-    const { headers } = await runPlugin(listed, { headers: { origin } }, { reply: { status: 502 } })
+    const { headers } = await runPlugin(
+      withOrigins,
+      { headers: { origin } },
+      { reply: { status: 502 } },
+    )
     t.equal(headers.get('access-control-allow-origin'), origin)
     t.equal(headers.get('access-control-allow-credentials'), 'true')
     t.equal(headers.get('access-control-expose-headers'), 'ETag')
     t.equal(headers.get('vary'), 'Origin')
   }
-  const { headers } = await runPlugin(listed, preflight(APP))
+  const { headers } = await runPlugin(withOrigins, preflight(APP))
   t.equal(headers.get('access-control-allow-origin'), APP)
   t.equal(headers.get('access-control-allow-credentials'), 'true')
 })
 
 t.test('sends no CORS headers to an unlisted origin', async (t) => {
-  const unlisted = [
+  const otherOrigins = [
     'null',
     'https://evil.example',
     'http://app.example.com',
@@ -80,23 +84,27 @@ t.test('sends no CORS headers to an unlisted origin', async (t) => {
     'HTTPS://APP.EXAMPLE.COM',
     '',
   ]
-  for (const origin of unlisted) {
-    const { headers } = await runPlugin(listed, { headers: { origin } })
+  for (const origin of otherOrigins) {
+    const { headers } = await runPlugin(withOrigins, { headers: { origin } })
     t.same(headers.flat, ['vary', 'Origin'], origin)
-    const response = await runPlugin(listed, preflight(origin))
+    const response = await runPlugin(withOrigins, preflight(origin))
     t.equal(response.status, 204)
     t.same(response.headers.flat, ['vary', 'Origin'], `preflight from ${origin}`)
   }
 })
 
 t.test('varies the response to a request without an origin by Origin', async (t) => {
-  t.same((await runPlugin(listed)).headers.flat, ['vary', 'Origin'])
+  t.same((await runPlugin(withOrigins)).headers.flat, ['vary', 'Origin'])
 })
 
 t.test('retains Vary of the backend without duplicates', async (t) => {
   const vary = async (value: string | string[]) =>
     (
-      await runPlugin(listed, { headers: { origin: APP } }, { reply: { headers: { vary: value } } })
+      await runPlugin(
+        withOrigins,
+        { headers: { origin: APP } },
+        { reply: { headers: { vary: value } } },
+      )
     ).headers.getAll('vary')
   t.same(await vary('Accept-Encoding'), ['Accept-Encoding', 'Origin'])
   t.same(await vary('accept, ORIGIN'), ['accept, ORIGIN'])
@@ -112,7 +120,7 @@ t.test('replaces CORS headers of the backend that contradict the preflight', asy
         'Access-Control-Expose-Headers': 'X-Own',
       },
     }
-    const allowed = (await runPlugin(listed, { headers: { origin: APP } }, { reply })).headers
+    const allowed = (await runPlugin(withOrigins, { headers: { origin: APP } }, { reply })).headers
     t.same(allowed.getAll('access-control-allow-origin'), [APP])
     t.same(allowed.getAll('access-control-allow-credentials'), ['true'])
     t.same(allowed.getAll('access-control-expose-headers'), ['X-Own'])
@@ -120,8 +128,8 @@ t.test('replaces CORS headers of the backend that contradict the preflight', asy
       .headers
     t.same(open.getAll('access-control-allow-origin'), ['*'])
     t.notOk(open.has('access-control-allow-credentials'))
-    const stranger = { headers: { origin: 'https://evil.example' } }
-    const denied = (await runPlugin(listed, stranger, { reply })).headers
+    const foreignOrigin = { headers: { origin: 'https://evil.example' } }
+    const denied = (await runPlugin(withOrigins, foreignOrigin, { reply })).headers
     t.notOk(denied.has('access-control-allow-origin'))
     t.notOk(denied.has('access-control-allow-credentials'))
   }

@@ -398,7 +398,7 @@ t.test('writes the HTTP version of the client to Via', async (t) => {
   const stream = session.request({ ':path': '/app' })
   stream.resume()
   await once(stream, 'end')
-  const text = backend.connections.map((each) => each.text).join('')
+  const text = backend.connections.map((connection) => connection.text).join('')
   t.same(text.match(/(?<=\r\nvia: ).*/g), ['1.1 mx', '2 mx'])
 })
 
@@ -418,10 +418,10 @@ t.test('responds to OPTIONS with Max-Forwards: 0', async (t) => {
 })
 
 t.test('responds with 508 to a request that passed ten times', async (t) => {
-  const nine = Array.from({ length: 9 }, () => '1.1 mx').join(', ')
-  t.equal((await forward({ headers: { via: nine } })).x.status, 200)
+  const nineHops = Array.from({ length: 9 }, () => '1.1 mx').join(', ')
+  t.equal((await forward({ headers: { via: nineHops } })).x.status, 200)
   const { status, body, forwarded } = await runPlugin(buildPlugin(plugin), {
-    headers: { via: [nine, '1.1 fred,1.1 mx'] },
+    headers: { via: [nineHops, '1.1 fred,1.1 mx'] },
   })
   t.equal(status, 508)
   t.match(JSON.parse(body), {
@@ -431,7 +431,7 @@ t.test('responds with 508 to a request that passed ten times', async (t) => {
   })
   t.notOk(forwarded)
   const other = buildPlugin(plugin, { via: 'edge-1', hops: 1 })
-  t.equal((await runPlugin(other, { headers: { via: nine } })).status, 200)
+  t.equal((await runPlugin(other, { headers: { via: nineHops } })).status, 200)
   t.equal((await runPlugin(other, { headers: { via: '1.1 edge-1' } })).status, 508)
 })
 

@@ -8,12 +8,12 @@ import { listen } from '../../fixtures/listen.ts'
 const built = buildPlugin(plugin)
 
 /** A backend that handles every connection with `handle`. */
-async function openBackend(t: Test, answer: string | undefined): Promise<number> {
+async function openBackend(t: Test, response: string | undefined): Promise<number> {
   const server: Server = createServer((socket) => {
     socket.on('error', () => {})
     socket.on('data', () => {
-      if (answer === undefined) socket.destroy()
-      else if (answer !== '') socket.end(answer)
+      if (response === undefined) socket.destroy()
+      else if (response !== '') socket.end(response)
     })
     t.teardown(() => socket.destroy())
   })

@@ -20,18 +20,18 @@ const collector = await openOtlpCollector(t)
 exportTo(t, collector)
 
 /** Headers of received requests by path. */
-const seen = new Map<string, IncomingHttpHeaders>()
+const receivedHeaders = new Map<string, IncomingHttpHeaders>()
 /** Number of further requests that lose their connection. */
 let cutPoints = 1
 const backend = createServer((request, response) => {
-  seen.set(request.url!, request.headers)
+  receivedHeaders.set(request.url!, request.headers)
   response.statusCode = request.url === '/greeter/broken' ? 500 : 200
   if (request.url === '/greeter/cut' && cutPoints-- > 0) request.socket.destroy()
   else response.end('hello')
 })
 const sockets = new WebSocketServer({ server: backend })
 sockets.on('connection', (socket, request) => {
-  seen.set(request.url!, request.headers)
+  receivedHeaders.set(request.url!, request.headers)
   socket.on('message', (data) => socket.send(data))
 })
 const nodePort = await listen(t, backend)
@@ -60,7 +60,7 @@ t.test(
     })
     const server = await collector.find(({ attributes }) => attributes['url.path'] === '/greeter/a')
     const client = await collector.find(({ parentSpanId }) => parentSpanId === server.spanId)
-    const fields = seen.get('/greeter/a?token=secret')!
+    const fields = receivedHeaders.get('/greeter/a?token=secret')!
     t.equal(server.traceId, TRACE)
     t.equal(server.parentSpanId, SPAN)
     t.equal(server.kind, 'server')
@@ -99,14 +99,17 @@ t.test('starts a trace for a request without one or with a malformed one', async
     const span = await collector.find(({ attributes }) => attributes['url.path'] === path)
     t.equal(span.parentSpanId, '')
     t.not(span.traceId, TRACE)
-    t.match(seen.get(path)!['traceparent'], new RegExp(`^00-${span.traceId}-[0-9a-f]{16}-01$`))
-    t.notOk(seen.get(path)!['tracestate'])
+    t.match(
+      receivedHeaders.get(path)!['traceparent'],
+      new RegExp(`^00-${span.traceId}-[0-9a-f]{16}-01$`),
+    )
+    t.notOk(receivedHeaders.get(path)!['tracestate'])
   }
 })
 
 t.test('propagates an unsampled trace without exporting it', async (t) => {
   await get('/greeter/unsampled', { traceparent: `00-${TRACE}-00000000000000aa-00` })
-  const { traceparent } = seen.get('/greeter/unsampled')!
+  const { traceparent } = receivedHeaders.get('/greeter/unsampled')!
   t.match(traceparent, new RegExp(`^00-${TRACE}-(?!00000000000000aa)[0-9a-f]{16}-00$`))
   await get('/greeter/sampled')
   await collector.find(({ attributes }) => attributes['url.path'] === '/greeter/sampled')
@@ -123,7 +126,10 @@ t.test('creates a span for each attempt', async (t) => {
   t.ok(first!.failed)
   t.equal(first!.attributes['error.type'], 'closed')
   t.equal(second!.attributes['http.request.resend_count'], 1)
-  t.equal(seen.get('/greeter/cut')!['traceparent'], `00-${server.traceId}-${second!.spanId}-01`)
+  t.equal(
+    receivedHeaders.get('/greeter/cut')!['traceparent'],
+    `00-${server.traceId}-${second!.spanId}-01`,
+  )
   t.notOk(server.failed)
 })
 
@@ -131,11 +137,11 @@ t.test(
   "marks the span of a response with status 500 as failed, and marks only the client's span for 404",
   async (t) => {
     await get('/greeter/broken')
-    await get('/nobody/there')
+    await get('/missing/path')
     const broken = await collector.find((span) => span.attributes['url.path'] === '/greeter/broken')
     t.ok(broken.failed)
     t.equal(broken.attributes['error.type'], '500')
-    const missing = await collector.find((span) => span.attributes['url.path'] === '/nobody/there')
+    const missing = await collector.find((span) => span.attributes['url.path'] === '/missing/path')
     t.notOk(missing.failed)
     t.equal(missing.attributes['http.response.status_code'], 404)
     t.equal(missing.name, 'GET', 'span names contain no client input')
@@ -173,7 +179,7 @@ t.test('ends the span of a WebSocket when it closes', async (t) => {
   )
   const client = await collector.find(({ parentSpanId }) => parentSpanId === span.spanId)
   t.equal(span.attributes['http.response.status_code'], 101)
-  t.equal(seen.get('/greeter/socket')!['traceparent'], `00-${TRACE}-${client.spanId}-01`)
+  t.equal(receivedHeaders.get('/greeter/socket')!['traceparent'], `00-${TRACE}-${client.spanId}-01`)
 })
 
 t.test('starts a linked trace for a client outside the trusted ranges', async (t) => {
@@ -181,7 +187,7 @@ t.test('starts a linked trace for a client outside the trusted ranges', async (t
   const headers = { traceparent: PARENT, tracestate: 'vendor=1', baggage: 'user=7' }
   await fetch(`http://127.0.0.1:${edge.port}/greeter/edge`, { headers })
   const span = await collector.find(({ attributes }) => attributes['url.path'] === '/greeter/edge')
-  const fields = seen.get('/greeter/edge')!
+  const fields = receivedHeaders.get('/greeter/edge')!
   t.not(span.traceId, TRACE)
   t.same(span.links, [`${TRACE}-${SPAN}`])
   t.match(fields['traceparent'], new RegExp(`^00-${span.traceId}-`))
@@ -199,9 +205,9 @@ t.test('adds the trace id to the access log', async (t) => {
 
 t.test('passes trace headers unchanged without an exporter', async (t) => {
   setVariables(t, { OTEL_EXPORTER_OTLP_ENDPOINT: undefined })
-  const off = await openApi(t, GATEWAY)
-  t.notOk(off.plugins.includes('tracing'))
+  const untracedGateway = await openApi(t, GATEWAY)
+  t.notOk(untracedGateway.plugins.includes('tracing'))
   const headers = { traceparent: 'not one', tracestate: 'a=1 , b=2', baggage: 'x'.repeat(8500) }
-  await fetch(`http://127.0.0.1:${off.port}/greeter/off`, { headers })
-  t.match(seen.get('/greeter/off'), headers)
+  await fetch(`http://127.0.0.1:${untracedGateway.port}/greeter/off`, { headers })
+  t.match(receivedHeaders.get('/greeter/off'), headers)
 })

@@ -12,7 +12,7 @@ import {
   type CatalogOptions,
   createCatalog,
 } from '../../../resolvers/endpoint/catalog.ts'
-import { makeDeclaring } from '../../fixtures/endpoints.ts'
+import { makeServiceWithEndpoints } from '../../fixtures/endpoints.ts'
 import { keepAlive } from '../../fixtures/keep-alive.ts'
 import { waitUntil } from '../../fixtures/raw-backend.ts'
 import { makeNode } from '../../fixtures/services.ts'
@@ -44,13 +44,16 @@ function list(catalog: Catalog): string[] {
     )
 }
 
-const users = makeDeclaring('ns.users', { 'Users.Get': { path: '/users/{id}' } })
-const books = makeDeclaring('ns.books', { 'Books.Get': { path: '/books' }, 'Books.Add': {} })
+const users = makeServiceWithEndpoints('ns.users', { 'Users.Get': { path: '/users/{id}' } })
+const books = makeServiceWithEndpoints('ns.books', {
+  'Books.Get': { path: '/books' },
+  'Books.Add': {},
+})
 
 /** A registry that responds on demand. */
 function createSlow(watched = true): {
   registry: Registry
-  answer: (services: readonly Service[]) => Promise<void>
+  respond: (services: readonly Service[]) => Promise<void>
   fail: () => Promise<void>
   emit: (event: RegistryEvent) => void
   outage: (reason: Error | undefined) => void
@@ -61,7 +64,7 @@ function createSlow(watched = true): {
   let requests = 0
   let listener: (event: RegistryEvent) => void = () => {}
   let onOutage: WatchOptions['onOutage']
-  const settle = async (act: (one: (typeof pending)[number]) => void): Promise<void> => {
+  const respondNext = async (act: (request: (typeof pending)[number]) => void): Promise<void> => {
     await waitUntil(() => pending.length > 0)
     act(pending.shift()!)
     await new Promise(setImmediate)
@@ -84,8 +87,8 @@ function createSlow(watched = true): {
         },
       }),
     },
-    answer: (services) => settle(({ resolve }) => resolve(services)),
-    fail: () => settle(({ reject }) => reject(new Error('out of order'))),
+    respond: (services) => respondNext(({ resolve }) => resolve(services)),
+    fail: () => respondNext(({ reject }) => reject(new Error('out of order'))),
     emit: (event) => listener(event),
     outage: (reason) => onOutage?.(reason),
     requests: () => requests,
@@ -116,7 +119,7 @@ t.test('follows added, changed and removed services', async (t) => {
   const { catalog, changes } = open(t, registry)
   registry.replace([users, books])
   t.same(list(catalog), ['ns.books Books.Get /books', 'ns.users Users.Get /users/*'])
-  registry.replace([makeDeclaring('ns.users', { 'Users.Get': { path: '/people' } })])
+  registry.replace([makeServiceWithEndpoints('ns.users', { 'Users.Get': { path: '/people' } })])
   t.same(list(catalog), ['ns.users Users.Get /people'])
   registry.replace([])
   t.same(list(catalog), [])
@@ -129,7 +132,10 @@ t.test('ignores changes of nodes', async (t) => {
   await registry.register?.({ ...users, nodes: [makeNode('127.0.0.1:1')] })
   const { catalog, changes } = open(t, registry)
   await registry.register?.({ ...users, nodes: [makeNode('127.0.0.1:2')] })
-  await registry.register?.({ ...makeDeclaring('ns.plain', {}), nodes: [makeNode('127.0.0.1:3')] })
+  await registry.register?.({
+    ...makeServiceWithEndpoints('ns.plain', {}),
+    nodes: [makeNode('127.0.0.1:3')],
+  })
   await registry.deregister?.({ ...users, nodes: [makeNode('127.0.0.1:1')] })
   t.equal(changes(), 1)
   await registry.deregister?.({ ...users, nodes: [makeNode('127.0.0.1:2')] })
@@ -138,7 +144,7 @@ t.test('ignores changes of nodes', async (t) => {
 })
 
 t.test('lists routes of all versions of a service', async (t) => {
-  const next = makeDeclaring('ns.users', { 'Users.Get': { path: '/v2/users' } }, 'next')
+  const next = makeServiceWithEndpoints('ns.users', { 'Users.Get': { path: '/v2/users' } }, 'next')
   const registry = createStaticRegistry([next, users])
   const { catalog } = open(t, registry)
   t.same(list(catalog), ['ns.users Users.Get /users/*', 'ns.users Users.Get /v2/users'])
@@ -147,19 +153,19 @@ t.test('lists routes of all versions of a service', async (t) => {
 })
 
 t.test('applies watch events received before the first list', async (t) => {
-  const { registry, answer, emit } = createSlow()
+  const { registry, respond, emit } = createSlow()
   const { catalog, changes } = open(t, registry)
   emit({ type: 'create', service: books })
   emit({ type: 'delete', service: users })
   t.same(list(catalog), [], 'not before the list')
-  await answer([users])
+  await respond([users])
   await catalog.ready
   t.same(list(catalog), ['ns.books Books.Get /books'])
   t.ok(changes() > 0)
 })
 
 t.test('warns once about a failing registry and retries until it responds', async (t) => {
-  const { registry, answer, fail, emit, requests } = createSlow()
+  const { registry, respond, fail, emit, requests } = createSlow()
   const { catalog, warnings } = open(t, registry)
   await fail()
   await catalog.ready
@@ -168,7 +174,7 @@ t.test('warns once about a failing registry and retries until it responds', asyn
   t.same(warnings, ['cannot list services, keeping the declared routes: out of order'])
   emit({ type: 'create', service: books })
   catalog.sweep()
-  await answer([users])
+  await respond([users])
   t.same(list(catalog), ['ns.users Users.Get /users/*'])
   catalog.sweep()
   t.equal(requests(), 3, 'from then on, the registry is watched')
@@ -193,22 +199,25 @@ t.test('treats an exception and a timeout of the registry as failures', async (t
 })
 
 t.test('lists services periodically without a watch', async (t) => {
-  const { registry, answer, fail, requests } = createSlow(false)
+  const { registry, respond, fail, requests } = createSlow(false)
   let now = 0
   const { catalog, changes, warnings } = open(t, registry, { listMs: 1, nowMs: () => now })
-  await answer([users])
-  await answer([users, makeDeclaring('ns.plain', {})])
+  await respond([users])
+  await respond([users, makeServiceWithEndpoints('ns.plain', {})])
   const before = changes()
-  await answer([{ ...users, nodes: [makeNode('127.0.0.1:1')] }, makeDeclaring('ns.plain', {})])
+  await respond([
+    { ...users, nodes: [makeNode('127.0.0.1:1')] },
+    makeServiceWithEndpoints('ns.plain', {}),
+  ])
   t.equal(changes(), before, 'an unchanged list is not a change')
-  await answer([books])
+  await respond([books])
   t.same(list(catalog), ['ns.books Books.Get /books'])
   await fail()
   t.same(list(catalog), ['ns.books Books.Get /books'], 'known routes are retained')
-  await answer([])
+  await respond([])
   t.same(list(catalog), ['ns.books Books.Get /books'], 'retained after an incomplete recovery')
   now = 95_000
-  await answer([])
+  await respond([])
   await fail()
   t.equal(warnings.length, 2, 'one warning per outage')
   const { length } = list(catalog)
@@ -221,9 +230,9 @@ t.test('lists services periodically without a watch', async (t) => {
 
 t.test('retains routes during a registry outage and after an incomplete recovery', async (t) => {
   let now = 0
-  const { registry, answer, emit, outage } = createSlow()
+  const { registry, respond, emit, outage } = createSlow()
   const { catalog, changes, warnings } = open(t, registry, { nowMs: () => now })
-  await answer([users, books])
+  await respond([users, books])
   const both = list(catalog)
   emit({ type: 'delete', service: books })
   t.equal(list(catalog).length, 1, 'without an outage, removed services are removed')
@@ -238,7 +247,10 @@ t.test('retains routes during a registry outage and after an incomplete recovery
   t.same(list(catalog), both)
   const before = changes()
   emit({ type: 'create', service: { ...users, nodes: [] } })
-  emit({ type: 'update', service: makeDeclaring('ns.more', { 'More.Get': { path: '/more' } }) })
+  emit({
+    type: 'update',
+    service: makeServiceWithEndpoints('ns.more', { 'More.Get': { path: '/more' } }),
+  })
   t.equal(list(catalog).length, 3, 'new services are added immediately')
   t.equal(changes(), before + 1)
 
@@ -258,19 +270,22 @@ t.test('retains routes during a registry outage and after an incomplete recovery
 
 t.test('warns about ignored declarations, at most ten times per service', async (t) => {
   const bad = Array.from({ length: 15 }, (_, i) => [`Bad.E${i}`, { path: 'nowhere' }] as const)
-  const registry = createStaticRegistry([makeDeclaring('ns.bad', Object.fromEntries(bad)), users])
+  const registry = createStaticRegistry([
+    makeServiceWithEndpoints('ns.bad', Object.fromEntries(bad)),
+    users,
+  ])
   const { catalog, warnings } = open(t, registry)
   t.equal(warnings.length, 11)
   t.match(warnings[0], /endpoint "Bad.E0" of service ns.bad: ignored path "nowhere"/)
   t.equal(warnings[10], 'service ns.bad: 5 more endpoint problems')
   t.same(list(catalog), ['ns.users Users.Get /users/*'])
-  registry.replace([makeDeclaring('ns.bad', Object.fromEntries(bad))])
+  registry.replace([makeServiceWithEndpoints('ns.bad', Object.fromEntries(bad))])
   t.equal(warnings.length, 11, 'not repeated while unchanged')
 })
 
 t.test('warns about an unknown handler of a service without endpoints', (t) => {
   const plain = (handler: string): Service => ({
-    ...makeDeclaring('ns.shop', {}),
+    ...makeServiceWithEndpoints('ns.shop', {}),
     metadata: { handler },
   })
   const registry = createStaticRegistry([plain('poxy')])
@@ -282,10 +297,10 @@ t.test('warns about an unknown handler of a service without endpoints', (t) => {
 })
 
 t.test('ignores events after close', async (t) => {
-  const { registry, answer, emit } = createSlow()
+  const { registry, respond, emit } = createSlow()
   const { catalog, changes } = open(t, registry)
   catalog.close()
   emit({ type: 'create', service: books })
-  await answer([users])
+  await respond([users])
   t.equal(changes(), 0)
 })

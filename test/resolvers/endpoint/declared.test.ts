@@ -1,10 +1,10 @@
 import t from 'tap'
 import { parseTemplate } from '../../../core/path/template.ts'
 import { readDeclared } from '../../../resolvers/endpoint/declared.ts'
-import { makeDeclaring } from '../../fixtures/endpoints.ts'
+import { makeServiceWithEndpoints } from '../../fixtures/endpoints.ts'
 
 function read(metadata: Record<string, string>): ReturnType<typeof readDeclared> {
-  return readDeclared(makeDeclaring('ns.users', { 'Users.Get': metadata }))
+  return readDeclared(makeServiceWithEndpoints('ns.users', { 'Users.Get': metadata }))
 }
 
 t.test('reads routes from the metadata of an endpoint', async (t) => {
@@ -119,7 +119,7 @@ t.test('ignores invalid declarations with a reason and retains valid ones', asyn
 
 t.test('sorts routes by endpoint name', async (t) => {
   const { routes } = readDeclared(
-    makeDeclaring('ns.users', {
+    makeServiceWithEndpoints('ns.users', {
       'Users.B': { path: '/b1,/b2' },
       'Users.A': { path: '/a' },
       'Admin.C': { path: '/c' },

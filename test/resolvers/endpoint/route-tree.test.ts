@@ -6,7 +6,7 @@ import { parseRequestPath } from '../../../resolvers/endpoint/request-path.ts'
 import { createEndpointTree } from '../../../resolvers/endpoint/route-bucket.ts'
 import type { RouteTree } from '../../../resolvers/endpoint/route-tree.ts'
 import { findNaively } from '../../fixtures/naive-matcher.ts'
-import { toRuns } from '../../fixtures/property-runs.ts'
+import { scaleRuns } from '../../fixtures/property-runs.ts'
 
 interface RouteOptions {
   readonly methods?: readonly string[]
@@ -23,7 +23,7 @@ function route(path: string, options: RouteOptions = {}): EndpointRoute {
 
 function compile(routes: readonly (string | EndpointRoute)[]): RouteTree<EndpointRoute> {
   const matcher = createEndpointTree()
-  for (const one of routes) matcher.add(typeof one === 'string' ? route(one) : one)
+  for (const added of routes) matcher.add(typeof added === 'string' ? route(added) : added)
   return matcher
 }
 
@@ -222,7 +222,7 @@ t.test('treats names of Object.prototype as ordinary segments', async (t) => {
 const segment = fc.constantFrom('a', 'b', 'c', '*', '**')
 const path = fc
   .array(segment, { maxLength: 4 })
-  .filter((segments) => segments.filter((one) => one === '**').length < 2)
+  .filter((segments) => segments.filter((added) => added === '**').length < 2)
   .chain((segments) =>
     fc
       .constantFrom('', ':x', ':y')
@@ -266,10 +266,10 @@ t.test('agrees with a naive matcher for random routes', async (t) => {
         return true
       },
     ),
-    { numRuns: toRuns(1000) },
+    { numRuns: scaleRuns(1000) },
   )
-  t.ok(result > toRuns(500), `${result} routes found`)
-  t.ok(wrongMethod > toRuns(100), `${wrongMethod} methods wrong`)
+  t.ok(result > scaleRuns(500), `${result} routes found`)
+  t.ok(wrongMethod > scaleRuns(100), `${wrongMethod} methods wrong`)
 })
 
 t.test('visits few nodes, independent of the number of routes', async (t) => {
@@ -322,8 +322,8 @@ t.test('leaves other routes unchanged after rejecting one', async (t) => {
   const accepted: EndpointRoute[] = []
   for (let bits = 0; bits < 2 ** 11; bits++) {
     const segments = Array.from({ length: 11 }, (_, i) => ((bits >> i) & 1 ? 'a' : '*'))
-    const one = route(`/${segments.join('/')}`)
-    if (matcher.add(one)) accepted.push(one)
+    const added = route(`/${segments.join('/')}`)
+    if (matcher.add(added)) accepted.push(added)
   }
   t.ok(accepted.length < 2 ** 11)
   t.equal(matcher.size, accepted.length)

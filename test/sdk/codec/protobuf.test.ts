@@ -33,7 +33,7 @@ t.test('a service with a .proto file is called with JSON and with protobuf', asy
     log,
   })
   const text = await serve(dispatcher, 'Helloworld.Call', { body: { name: 'John' } })
-  t.strictSame(text.answer, { message: 'Hello John' })
+  t.strictSame(text.replyJson, { message: 'Hello John' })
   const body = Request.encode({ name: 'John' }).finish()
   const binary = await serve(dispatcher, 'Helloworld.Call', { body, metadata: PROTOBUF })
   t.equal(binary.replyMetadata, PROTOBUF)
@@ -46,7 +46,7 @@ t.test('a service with a .proto file is called with JSON and with protobuf', asy
     { message: 'Hello ' },
     'an empty body is a message of zero values',
   )
-  t.strictSame((await serve(dispatcher, 'Helloworld.Call')).answer, { message: 'Hello ' })
+  t.strictSame((await serve(dispatcher, 'Helloworld.Call')).replyJson, { message: 'Hello ' })
   const [described] = dispatcher.describe()
   t.match(described!.request, { values: [{ name: 'name', type: 'string', values: [] }] })
 })

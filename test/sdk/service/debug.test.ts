@@ -5,7 +5,7 @@ import { createDebugEndpoints } from '../../../sdk/service/debug.ts'
 import { createDispatcher } from '../../../sdk/service/dispatch.ts'
 import { endpoint } from '../../../sdk/service/endpoint.ts'
 import { Traces } from '../../../sdk/tracing/traces.ts'
-import { begin, serve } from '../../fixtures/served-calls.ts'
+import { startCall, serve } from '../../fixtures/served-calls.ts'
 
 /** Creates a dispatcher with endpoints that log, fail and hang. */
 function create() {
@@ -40,7 +40,7 @@ t.test('declares all endpoints of Debug as read-only', async (t) => {
 })
 
 t.test('Debug.Health returns {status: "ok"}', async (t) => {
-  t.strictSame((await serve(create(), 'Debug.Health')).answer, { status: 'ok' })
+  t.strictSame((await serve(create(), 'Debug.Health')).replyJson, { status: 'ok' })
 })
 
 t.test('Debug.Stats returns requests, errors, uptime and memory of the service', async (t) => {
@@ -48,8 +48,8 @@ t.test('Debug.Stats returns requests, errors, uptime and memory of the service',
   await serve(dispatcher, 'A.Log')
   await serve(dispatcher, 'A.Fail')
   await serve(dispatcher, 'A.Nope')
-  begin(dispatcher, 'A.Hang').cancel()
-  const stats = (await serve(dispatcher, 'Debug.Stats')).answer as Record<string, number>
+  startCall(dispatcher, 'A.Hang').cancel()
+  const stats = (await serve(dispatcher, 'Debug.Stats')).replyJson as Record<string, number>
   t.equal(stats['requests'], 5, 'including this request')
   t.equal(stats['errors'], 2, 'a cancelled call is not an error')
   t.ok(Math.abs(stats['timestamp']! - Date.now() / 1000) < 5)
@@ -65,7 +65,7 @@ t.test('Debug.Log returns the last lines of the log', async (t) => {
   for (let i = 0; i < 3; i++)
     await serve(dispatcher, 'A.Log', { metadata: 'x-request-id: r-1\r\n' })
   const sendRequest = async (body: object) =>
-    ((await serve(dispatcher, 'Debug.Log', { body })).answer as { records: unknown[] }).records
+    ((await serve(dispatcher, 'Debug.Log', { body })).replyJson as { records: unknown[] }).records
   const all = await sendRequest({})
   t.equal(all.length, 3)
   t.match(all[0], { message: 'hello', metadata: { endpoint: 'A.Log', id: 'r-1', level: 'info' } })
@@ -78,7 +78,7 @@ t.test('Debug.Trace returns the last calls, or the calls of one trace', async (t
   await serve(dispatcher, 'A.Log', { metadata: 'x-request-id: r-1\r\n' })
   await serve(dispatcher, 'A.Fail', { metadata: 'x-request-id: r-2\r\nauthorization: secret\r\n' })
   const sendRequest = async (body: object) =>
-    (await serve(dispatcher, 'Debug.Trace', { body })).answer
+    (await serve(dispatcher, 'Debug.Trace', { body })).replyJson
   t.match(await sendRequest({ id: 'r-2' }), {
     spans: [{ trace: 'r-2', name: 'greeter.A.Fail', type: 'INBOUND', metadata: { code: '400' } }],
   })

@@ -7,7 +7,7 @@ import { endpoint } from '../../../sdk/service/endpoint.ts'
 import { waitUntil } from '../../contracts/registry.ts'
 import { createAccount, createRule, MemoryAuthSource } from '../../fixtures/auth-source.ts'
 import { createQuietLog } from '../../fixtures/sdk-services.ts'
-import { begin, serve, TestCall } from '../../fixtures/served-calls.ts'
+import { startCall, serve, TestCall } from '../../fixtures/served-calls.ts'
 
 const JANE = createAccount({ scopes: ['staff'] })
 const ADMIN = createAccount({ id: 'admin', scopes: ['admin'] })
@@ -74,7 +74,7 @@ t.test('the account of a call comes from its token, never from an mx-account hea
   const forged = `mx-account: ${formatAccount(ADMIN)}\r\n`
   const sendRequest = async (metadata: string) => {
     const call = await serve(dispatcher, 'A.Who', { metadata })
-    return (call.answer as { id: string } | undefined)?.id ?? call.error?.code
+    return (call.replyJson as { id: string } | undefined)?.id ?? call.error?.code
   }
   t.equal(await sendRequest(''), 'anonymous')
   t.equal(await sendRequest(await show()), 'jane')
@@ -121,7 +121,7 @@ t.test('an invalid, expired or revoked token returns 401 without the reason', as
     t.same(error?.headers, ['www-authenticate', 'Bearer error="invalid_token"'])
   }
   const metadata = await show(JANE, '', { id: 'one' })
-  t.ok((await serve(dispatcher, 'A.Who', { metadata })).answer)
+  t.ok((await serve(dispatcher, 'A.Who', { metadata })).replyJson)
   source.revoke('one')
   await waitUntil(async () => (await serve(dispatcher, 'A.Who', { metadata })).error?.code === 401)
 })
@@ -161,7 +161,7 @@ t.test('with cached rules and keys, a call is served synchronously', async (t) =
 t.test('request bodies that arrive before authorization are buffered', async (t) => {
   const { dispatcher, outcome, show } = open(t)
   const metadata = await show()
-  const call = begin(dispatcher, 'A.Collect', { metadata, more: true })
+  const call = startCall(dispatcher, 'A.Collect', { metadata, more: true })
   for (const id of ['a', 'b']) call.send({ id, address: '' })
   call.end()
   await call.done
@@ -195,13 +195,13 @@ t.test('a stream ends with 401 when the rules deny it', async (t) => {
 
 t.test('a stream ends with 401 when its token is revoked or expires', async (t) => {
   const { dispatcher, source, show } = open(t)
-  const revoked = begin(dispatcher, 'A.Watch', {
+  const revoked = startCall(dispatcher, 'A.Watch', {
     metadata: await show(JANE, '', { id: 'one' }),
     stream: true,
   })
   // Expires in one to two seconds, because clocks may differ by 30 s, and expiry has a resolution of seconds.
   const nowMs = Date.now() - 29_000
-  const expiring = begin(dispatcher, 'A.Watch', {
+  const expiring = startCall(dispatcher, 'A.Watch', {
     metadata: await show(JANE, '', { lifeS: 1, nowMs }),
     stream: true,
   })
@@ -219,7 +219,7 @@ t.test('a stream ends with 401 when its token is revoked or expires', async (t) 
 
 t.test('a stream continues while the rules are unavailable', async (t) => {
   const { dispatcher, source, show } = open(t)
-  const call = begin(dispatcher, 'A.Watch', { metadata: await show(), stream: true })
+  const call = startCall(dispatcher, 'A.Watch', { metadata: await show(), stream: true })
   await waitUntil(() => call.items.length === 1)
   source.disconnect()
   source.setRules('mx', createRule({ id: 'deny-all', access: 'DENIED' }))
@@ -232,7 +232,7 @@ t.test('a stream continues while the rules are unavailable', async (t) => {
 t.test('Debug.Health is public, other Debug endpoints require an administrator', async (t) => {
   const { dispatcher, source, show } = open(t)
   source.setRules('mx', createRule({ id: 'members', scope: '*' }))
-  t.same((await serve(dispatcher, 'Debug.Health')).answer, { status: 'ok' })
+  t.same((await serve(dispatcher, 'Debug.Health')).replyJson, { status: 'ok' })
   t.match((await serve(dispatcher, 'Debug.Stats')).error, { code: 401 })
   for (const method of ['Stats', 'Log', 'Trace']) {
     const metadata = await show()
@@ -242,7 +242,7 @@ t.test('Debug.Health is public, other Debug endpoints require an administrator',
       message: /^Permission denied: /,
     })
     const admin = await show(ADMIN)
-    t.ok((await serve(dispatcher, `Debug.${method}`, { metadata: admin })).answer, method)
+    t.ok((await serve(dispatcher, `Debug.${method}`, { metadata: admin })).replyJson, method)
   }
 })
 
@@ -251,7 +251,7 @@ t.test('trusted calls within the process retain their account', async (t) => {
   source.setRules('mx', STAFF_ONLY)
   const call = new TestCall('A.Who', { metadata: `mx-account: ${formatAccount(ADMIN)}\r\n` })
   dispatcher.dispatchTrusted(call)
-  t.match(call.answer, { id: 'admin' })
+  t.match(call.replyJson, { id: 'admin' })
 })
 
 function findAddress(fields: readonly string[]): string {

@@ -6,7 +6,7 @@ import { conflict, ServiceError } from '../../../sdk/errors.ts'
 import { createServiceLog } from '../../../sdk/log/service-log.ts'
 import { createDispatcher, type Dispatcher } from '../../../sdk/service/dispatch.ts'
 import { type Endpoints, endpoint } from '../../../sdk/service/endpoint.ts'
-import { begin, type CallParts, serve } from '../../fixtures/served-calls.ts'
+import { startCall, type CallParts, serve } from '../../fixtures/served-calls.ts'
 
 const Name = Type.Object({ name: Type.String() })
 const Message = Type.Object({ message: Type.String() })
@@ -31,7 +31,12 @@ const call = endpoint({
 
 t.test('a synchronous handler responds before the dispatch returns', async (t) => {
   const { dispatcher } = create({ call })
-  const { answer, isSettled, replyMetadata, error } = begin(dispatcher, 'Helloworld.Call', {
+  const {
+    replyJson: answer,
+    isSettled,
+    replyMetadata,
+    error,
+  } = startCall(dispatcher, 'Helloworld.Call', {
     body: { name: 'John' },
   })
   t.strictSame(answer, { message: 'Hello John' })
@@ -52,13 +57,13 @@ t.test('an asynchronous handler responds later', async (t) => {
       },
     }),
   })
-  const incoming = begin(dispatcher, 'Helloworld.Call', {
+  const incoming = startCall(dispatcher, 'Helloworld.Call', {
     body: { name: 'John' },
     metadata: 'x-tenant: acme\r\n',
   })
   t.equal(dispatcher.active, 1)
   await incoming.done
-  t.strictSame(incoming.answer, { message: 'John acme' })
+  t.strictSame(incoming.replyJson, { message: 'John acme' })
   t.equal(dispatcher.active, 0)
 })
 
@@ -101,7 +106,7 @@ t.test('rejects a malformed metadata block with 400', async (t) => {
   }
   t.equal(served, 0)
   t.equal(dispatcher.active, 0)
-  const { answer } = await serve(dispatcher, 'Helloworld.Call', { metadata: account })
+  const { replyJson: answer } = await serve(dispatcher, 'Helloworld.Call', { metadata: account })
   t.strictSame(answer, { served: 1 })
 })
 
@@ -123,7 +128,7 @@ t.test('a service accepts calls for its own name, and for `<anything>.<name>`', 
     'b.greeter',
     'greeter.greeter',
   ])
-    t.equal((await serve(dispatcher, 'Helloworld.Call', { service, body })).answer, service)
+    t.equal((await serve(dispatcher, 'Helloworld.Call', { service, body })).replyJson, service)
   for (const service of ['greeterx', 'xgreeter', '.greeter', 'a..greeter', 'a\r\nb.greeter', '']) {
     const { error } = await serve(dispatcher, 'Helloworld.Call', { service, body })
     t.match(error?.toBody(), { Id: 'greeter', Code: 404, Detail: `service not found: ${service}` })
@@ -167,7 +172,7 @@ t.test('handlers can be added separately, and a duplicate endpoint is rejected',
   t.throws(() => dispatcher.handle('Third', { call, Call: call }), /Third\.Call is declared twice/)
   t.throws(() => dispatcher.handle('debug', {}), /the handler debug is reserved/)
   t.equal(dispatcher.describe().length, 3, 'a handler is added completely or not at all')
-  const { answer } = await serve(dispatcher, 'Other.Call', { body: { name: 'John' } })
+  const { replyJson: answer } = await serve(dispatcher, 'Other.Call', { body: { name: 'John' } })
   t.strictSame(answer, { message: 'Hello John' })
 })
 
@@ -175,7 +180,7 @@ t.test('only an endpoint declared `idempotent: false` is not repeatable', async 
   const { dispatcher } = create({ call, once: endpoint({ idempotent: false, handle: () => {} }) })
   t.strictSame(
     ['Helloworld.Call', 'Helloworld.Once', 'Debug.Health', 'Nobody.Knows'].map(
-      (name) => begin(dispatcher, name).receiver.repeatable ?? true,
+      (name) => startCall(dispatcher, name).receiver.repeatable ?? true,
     ),
     [true, false, true, true],
   )
@@ -236,7 +241,7 @@ t.test('rejects an unsupported content type with 415', async (t) => {
   const { dispatcher } = create({ call })
   const body = { name: 'John' }
   for (const type of ['application/json; charset=utf-8', 'application/grpc+json']) {
-    const { answer } = await serve(dispatcher, 'Helloworld.Call', {
+    const { replyJson: answer } = await serve(dispatcher, 'Helloworld.Call', {
       body,
       metadata: `a: b\r\ncontent-type: ${type}\r\n`,
     })
@@ -329,7 +334,7 @@ t.test('a response that does not match its schema results in 500 and is logged',
 
 t.test('an endpoint without a result responds with an empty object', async (t) => {
   const { dispatcher } = create({ call: endpoint({ handle: () => {} }) })
-  t.strictSame((await serve(dispatcher, 'Helloworld.Call')).answer, {})
+  t.strictSame((await serve(dispatcher, 'Helloworld.Call')).replyJson, {})
 })
 
 t.test('deadline and signal reach the handler', async (t) => {
@@ -351,14 +356,14 @@ t.test('deadline and signal reach the handler', async (t) => {
       },
     }),
   })
-  const first = begin(dispatcher, 'Helloworld.Call', { timeoutMs: 5000 })
+  const first = startCall(dispatcher, 'Helloworld.Call', { timeoutMs: 5000 })
   t.equal(dispatcher.active, 1)
   first.cancel('timeout')
   t.equal(dispatcher.active, 0)
   await setImmediate()
   t.strictSame(received, [true, true, 'TimeoutError'])
   t.equal(first.error, undefined, 'no response is sent')
-  begin(dispatcher, 'Helloworld.Late').cancel('closed')
+  startCall(dispatcher, 'Helloworld.Late').cancel('closed')
   await setImmediate()
   await setImmediate()
   t.strictSame(received.slice(3), [true, 'AbortError'], 'even for a signal that is accessed later')
@@ -443,7 +448,7 @@ t.test('a slow reader pauses the handler at the window size', async (t) => {
       },
     }),
   })
-  const incoming = begin(dispatcher, 'Helloworld.Flood', { stream: true })
+  const incoming = startCall(dispatcher, 'Helloworld.Flood', { stream: true })
   await setImmediate()
   const first = createdCount
   t.ok(first > 20 && first < 30, `${first} messages of 10 kB for a window of 256 KiB`)
@@ -476,7 +481,7 @@ t.test('a cancelled stream closes its handler', async (t) => {
         },
       }),
     })
-    const incoming = begin(dispatcher, 'Helloworld.Flood', { stream: true })
+    const incoming = startCall(dispatcher, 'Helloworld.Flood', { stream: true })
     await setImmediate()
     incoming.cancel()
     for (let round = 0; round < 10 && !closed; round++) await setImmediate()
@@ -498,26 +503,28 @@ const sum = endpoint({
 
 t.test('a client stream has one response', async (t) => {
   const { dispatcher } = create({ sum })
-  const incoming = begin(dispatcher, 'Helloworld.Sum', { body: { n: 1 }, more: true })
+  const incoming = startCall(dispatcher, 'Helloworld.Sum', { body: { n: 1 }, more: true })
   incoming.send({ n: 2 })
   incoming.send({ n: 3 })
   await setImmediate()
   incoming.send({ n: 4 })
   incoming.end()
   await incoming.done
-  t.strictSame(incoming.answer, { sum: 10 })
+  t.strictSame(incoming.replyJson, { sum: 10 })
   t.equal(incoming.consumedBytes, 4 * '{"n":1}'.length, 'consumed as the handler reads')
-  const empty = begin(dispatcher, 'Helloworld.Sum', { more: true })
+  const empty = startCall(dispatcher, 'Helloworld.Sum', { more: true })
   empty.end()
   await empty.done
-  t.strictSame(empty.answer, { sum: 0 }, 'an empty first body is not a request')
-  t.strictSame((await serve(dispatcher, 'Helloworld.Sum', { body: { n: 7 } })).answer, { sum: 7 })
+  t.strictSame(empty.replyJson, { sum: 0 }, 'an empty first body is not a request')
+  t.strictSame((await serve(dispatcher, 'Helloworld.Sum', { body: { n: 7 } })).replyJson, {
+    sum: 7,
+  })
 })
 
 t.test('rejects an invalid request within a stream with 400', async (t) => {
   const { dispatcher } = create({ sum })
   for (const invalid of ['{"n":"x"}', '{']) {
-    const incoming = begin(dispatcher, 'Helloworld.Sum', { body: { n: 1 }, more: true })
+    const incoming = startCall(dispatcher, 'Helloworld.Sum', { body: { n: 1 }, more: true })
     incoming.send(invalid)
     await incoming.done
     t.equal(incoming.error?.code, 400)
@@ -539,7 +546,7 @@ t.test('a cancelled client stream ends the loop over its requests with the reaso
       },
     }),
   })
-  const incoming = begin(dispatcher, 'Helloworld.Sum', { body: { n: 1 }, more: true })
+  const incoming = startCall(dispatcher, 'Helloworld.Sum', { body: { n: 1 }, more: true })
   await setImmediate()
   incoming.cancel('closed')
   await setImmediate()
@@ -557,7 +564,7 @@ t.test('a bidirectional stream responds while requests arrive', async (t) => {
       },
     }),
   })
-  const incoming = begin(dispatcher, 'Helloworld.Echo', { stream: true, more: true })
+  const incoming = startCall(dispatcher, 'Helloworld.Echo', { stream: true, more: true })
   incoming.send({ name: 'a' })
   await setImmediate()
   t.strictSame(
@@ -574,12 +581,12 @@ t.test('a bidirectional stream responds while requests arrive', async (t) => {
 t.test('a unary endpoint called as a stream uses the first body as request', async (t) => {
   const { dispatcher } = create({ call })
   const parts = { stream: true, more: true }
-  const later = begin(dispatcher, 'Helloworld.Call', parts)
+  const later = startCall(dispatcher, 'Helloworld.Call', parts)
   t.notOk(later.isSettled)
   later.send({ name: 'John' })
   later.send({ name: 'Jane' })
-  t.strictSame(later.answer, { message: 'Hello John' })
-  const none = begin(dispatcher, 'Helloworld.Call', parts)
+  t.strictSame(later.replyJson, { message: 'Hello John' })
+  const none = startCall(dispatcher, 'Helloworld.Call', parts)
   none.end()
   t.equal(none.error?.message, 'request.name is missing')
 })
@@ -609,7 +616,7 @@ t.test('asynchronous Standard Schemas are supported', async (t) => {
     }),
   })
   const succeeded = await serve(dispatcher, 'Helloworld.Call', { body: { name: 'a' } })
-  t.strictSame(succeeded.answer, { name: 'a' })
+  t.strictSame(succeeded.replyJson, { name: 'a' })
   const invalid = await serve(dispatcher, 'Helloworld.Call', { body: {} })
   t.match(invalid.error?.toBody(), { Code: 400, Detail: 'request.name: must have a name' })
   const parts = { body: { name: 'a' }, stream: true }

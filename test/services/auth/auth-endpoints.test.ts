@@ -5,7 +5,7 @@ import type { TokenState } from '../../../services/auth/tokens/stream-token-stat
 import {
   ADMIN,
   type Caller,
-  nextOf,
+  nextMessageOf,
   openPlatformAuth,
   type PlatformAuth,
   type TokenReply,
@@ -258,18 +258,19 @@ t.test('streams the keys, and each revocation that concerns the watcher once', a
   await auth.call('Auth.Revoke', { id: 'jane' }, ADMIN)
   const watch = (caller?: Caller) => auth.watch<TokenState>('Auth.Watch', {}, caller)
   const [anonymous, user, service, other] = [undefined, USER, SERVICE, OTHER].map(watch)
-  const first = await nextOf(service!)
+  const first = await nextMessageOf(service!)
   t.equal(first.keys.length, 1)
   t.match(first.revoked, [{ id: '', namespace: 'mx', account: 'jane' }])
-  t.same(await nextOf(other!), first, 'accounts of mx may also be administrators of acme')
-  for (const stream of [anonymous, user]) t.same(await nextOf(stream!), { ...first, revoked: [] })
+  t.same(await nextMessageOf(other!), first, 'accounts of mx may also be administrators of acme')
+  for (const stream of [anonymous, user])
+    t.same(await nextMessageOf(stream!), { ...first, revoked: [] })
   await auth.call('Auth.Revoke', { id: 'ann', options: { namespace: 'acme' } }, ADMIN)
   const ann = [{ namespace: 'acme', account: 'ann' }]
-  t.match((await nextOf(service!)).revoked, ann)
-  t.match((await nextOf(other!)).revoked, ann)
+  t.match((await nextMessageOf(service!)).revoked, ann)
+  t.match((await nextMessageOf(other!)).revoked, ann)
   await auth.call('Auth.RotateKey', {}, ADMIN)
   for (const stream of [anonymous, user, service, other]) {
-    const { keys, revoked } = await nextOf(stream!)
+    const { keys, revoked } = await nextMessageOf(stream!)
     t.same([keys.length, revoked.length], [2, 0])
   }
 })

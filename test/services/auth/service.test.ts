@@ -1,5 +1,10 @@
 import t from 'tap'
-import { ADMIN, nextOf, openPlatformAuth, type TokenReply } from '../../fixtures/platform-auth.ts'
+import {
+  ADMIN,
+  nextMessageOf,
+  openPlatformAuth,
+  type TokenReply,
+} from '../../fixtures/platform-auth.ts'
 
 t.test('creates an account that logs in and inspects its token', async (t) => {
   const { call } = await openPlatformAuth(t)
@@ -32,6 +37,6 @@ t.test('ends watches with an error when the service stops', async (t) => {
 
 t.test('limits the number of watchers', async (t) => {
   const { watch } = await openPlatformAuth(t, { maxWatchers: 1 })
-  await nextOf(watch('Auth.Watch'))
+  await nextMessageOf(watch('Auth.Watch'))
   await t.rejects(watch('Auth.Watch').next(), { code: 429, id: 'auth.Auth.Watch' })
 })

@@ -6,7 +6,7 @@ import { formatVersions } from '../../../domain/mesh/registry/entry.ts'
 import { encodeRecord } from '../../../domain/store/json-record.ts'
 import { createStore, type Store } from '../../../domain/store/store.ts'
 import { createKnownServices } from '../../../services/network/known-services.ts'
-import { makeDeclaring } from '../../fixtures/endpoints.ts'
+import { makeServiceWithEndpoints } from '../../fixtures/endpoints.ts'
 import { eventually } from '../../fixtures/eventually.ts'
 import { createQuietLog } from '../../fixtures/sdk-services.ts'
 
@@ -31,7 +31,7 @@ function open(t: Test, store: Pick<Store, 'read' | 'commit' | 'maxValueBytes'>) 
     network.nodes.set('b', { id: 'b-1', address: 'b:1', metadata: { protocol: 'mx' } })
     for (const name of names) {
       const endpoints = { 'A.Call': {}, 'A.List': { path: `/${name}/list` } }
-      const entry = formatVersions([makeDeclaring(name, endpoints, 'v1')])
+      const entry = formatVersions([makeServiceWithEndpoints(name, endpoints, 'v1')])
       network.table.applyRoute('b', name, { path: ['b'], metric: 0, entry })
     }
   }
@@ -58,7 +58,7 @@ t.test(
     const second = open(t, store)
     await second.knownServices.open()
     t.strictSame(await second.network.registry.getService('greeter'), [
-      makeDeclaring('greeter', { 'A.List': { path: '/greeter/list' } }, 'v1'),
+      makeServiceWithEndpoints('greeter', { 'A.List': { path: '/greeter/list' } }, 'v1'),
     ])
     second.addServices('users')
     await second.knownServices.close()

@@ -8,7 +8,7 @@ import {
   type Services,
   toRegistration,
 } from '../../fixtures/platform-registry.ts'
-import { toRuns } from '../../fixtures/property-runs.ts'
+import { scaleRuns } from '../../fixtures/property-runs.ts'
 
 type Command =
   | { readonly do: 'Register'; readonly request: Record<string, unknown> }
@@ -130,7 +130,7 @@ t.test(
           t.strictSame(await readList(opened), [])
         },
       ),
-      { numRuns: toRuns(60) },
+      { numRuns: scaleRuns(60) },
     )
   },
 )

@@ -2,7 +2,7 @@ import t from 'tap'
 import type { Account, Rule } from '../../../core/contracts/auth.ts'
 import { Client } from '../../../sdk/client/client.ts'
 import { openAuthorizer } from '../../fixtures/authorizer.ts'
-import { toPlain } from '../../fixtures/deployer.ts'
+import { makePlainProgram } from '../../fixtures/deployer.ts'
 import { openPlatformRuntime } from '../../fixtures/platform-runtime.ts'
 
 const ALL: Rule = {
@@ -53,7 +53,7 @@ t.test('lets members read and only administrators of the namespace write', async
 
 t.test('returns the requested number of log lines', async (t) => {
   const runtime = await openPlatformRuntime(t)
-  await runtime.create('shop', toPlain('one'))
+  await runtime.create('shop', makePlainProgram('one'))
   await runtime.settled('shop')
   const logs = (options: object) =>
     runtime.client.stream<unknown, { message: string; timestamp: number; metadata: object }>(
@@ -72,7 +72,7 @@ t.test('returns the requested number of log lines', async (t) => {
 
 t.test('ends followed logs with an error when the service stops', async (t) => {
   const runtime = await openPlatformRuntime(t)
-  await runtime.create('shop', toPlain('one'))
+  await runtime.create('shop', makePlainProgram('one'))
   await runtime.settled('shop')
   const followed = runtime.client.stream('runtime', 'Runtime.Logs', {
     ...{ service: 'shop', stream: true },
@@ -91,7 +91,7 @@ t.test('reports each change with its account', async (t) => {
       throw new Error('disk full')
     },
   })
-  await runtime.create('shop', toPlain('one'))
+  await runtime.create('shop', makePlainProgram('one'))
   await runtime.settled('shop')
   await runtime.update('shop')
   await runtime.call('Delete', 'shop')

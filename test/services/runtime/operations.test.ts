@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { toPlain } from '../../fixtures/deployer.ts'
+import { makePlainProgram } from '../../fixtures/deployer.ts'
 import { makeRuntimeState, openPlatformRuntime } from '../../fixtures/platform-runtime.ts'
 import { waitUntil } from '../../fixtures/raw-backend.ts'
 import { makeTempFolder } from '../../fixtures/temp-folder.ts'
@@ -61,7 +61,7 @@ t.test('reports the invalid field of a request', async (t) => {
 
 t.test('rejects images on a server that runs processes, even in an update', async (t) => {
   const runtime = await openPlatformRuntime(t)
-  await runtime.create('shop', toPlain('one'))
+  await runtime.create('shop', makePlainProgram('one'))
   await runtime.settled('shop')
   await t.rejects(runtime.update('shop', undefined, { image: 'nginx' }), {
     ...{ code: 400, message: /options\.image: not supported, because this server runs processes/ },
@@ -70,18 +70,18 @@ t.test('rejects images on a server that runs processes, even in an update', asyn
 
 t.test('rejects an existing name, and updates the object with force', async (t) => {
   const runtime = await openPlatformRuntime(t)
-  await runtime.create('shop', toPlain('one'))
-  await t.rejects(runtime.create('shop', toPlain('two')), {
+  await runtime.create('shop', makePlainProgram('one'))
+  await t.rejects(runtime.create('shop', makePlainProgram('two')), {
     ...{ code: 409, message: 'already exists: shop@latest' },
   })
-  await t.rejects(runtime.create('Shop', toPlain('two')), {
+  await t.rejects(runtime.create('Shop', makePlainProgram('two')), {
     ...{
       code: 409,
       message: /^the name Shop differs from shop@latest only in letter case/,
     },
   })
   await runtime.settled('shop')
-  await runtime.create('shop', toPlain('two'), { force: true })
+  await runtime.create('shop', makePlainProgram('two'), { force: true })
   await runtime.settled('shop')
   const resource = { service: { name: 'shop', source: 'source://shop:latest' } }
   await t.rejects(runtime.call('Update', 'shop', { resource }), {
@@ -92,14 +92,14 @@ t.test('rejects an existing name, and updates the object with force', async (t) 
 
 t.test('rejects a rollback before the first update', async (t) => {
   const runtime = await openPlatformRuntime(t)
-  await runtime.create('shop', toPlain('one'))
+  await runtime.create('shop', makePlainProgram('one'))
   await runtime.settled('shop')
   const rollBack = () => runtime.call('Update', 'shop', { rollback: true })
   await t.rejects(rollBack(), {
     code: 400,
     message: /shop@latest has no previous revision to roll back to/,
   })
-  await runtime.update('shop', toPlain('two'))
+  await runtime.update('shop', makePlainProgram('two'))
   await runtime.settled('shop')
   await rollBack()
   await runtime.settled('shop')
@@ -108,7 +108,7 @@ t.test('rejects a rollback before the first update', async (t) => {
 
 t.test('rebuilds an upload with another command', async (t) => {
   const runtime = await openPlatformRuntime(t)
-  const files = { ...toPlain('one'), 'other.cjs': toPlain('other')['main.cjs']! }
+  const files = { ...makePlainProgram('one'), 'other.cjs': makePlainProgram('other')['main.cjs']! }
   await runtime.create('shop', files)
   const { metadata } = await runtime.settled('shop')
   await runtime.update('shop', undefined, { command: ['node', 'other.cjs'] })
@@ -120,7 +120,7 @@ t.test('rebuilds an upload with another command', async (t) => {
 t.test('an update starts an object that never started from its upload', async (t) => {
   const runtime = await openPlatformRuntime(t)
   const uploads = () => readdirSync(join(runtime.folder, 'uploads')).length
-  await runtime.create('shop', { 'other.cjs': toPlain('one')['main.cjs']! })
+  await runtime.create('shop', { 'other.cjs': makePlainProgram('one')['main.cjs']! })
   t.match(await runtime.settled('shop'), { status: 7, metadata: { error: /nothing to run/ } })
   await runtime.update('shop', undefined, { command: ['node', 'other.cjs'], protocol: 'http' })
   t.match(await runtime.settled('shop'), { status: 4 })
@@ -147,7 +147,7 @@ t.test('replaces an object that never started', async (t) => {
   const runtime = await openPlatformRuntime(t)
   await runtime.create('shop', { 'none.txt': '' }, { env: ['OLD=1'] })
   t.match(await runtime.settled('shop'), { status: 7 })
-  await runtime.create('shop', toPlain('two'))
+  await runtime.create('shop', makePlainProgram('two'))
   t.match(await runtime.settled('shop'), { status: 4 })
   t.equal(await runtime.registrar.call('shop'), 'two')
   const [address] = runtime.registrar.addresses.get('shop')!

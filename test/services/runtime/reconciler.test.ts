@@ -3,7 +3,7 @@ import t from 'tap'
 import type { Runtime } from '../../../core/contracts/runtime.ts'
 import type { Store } from '../../../domain/store/store.ts'
 import { createObjects } from '../../../services/runtime/state/objects.ts'
-import { toPlain } from '../../fixtures/deployer.ts'
+import { makePlainProgram } from '../../fixtures/deployer.ts'
 import { eventually } from '../../fixtures/eventually.ts'
 import { makeRuntimeState, openPlatformRuntime } from '../../fixtures/platform-runtime.ts'
 import { openProcessRuntime } from '../../fixtures/process-runtime.ts'
@@ -31,7 +31,7 @@ t.test('retains the error status across restarts until an update', async (t) => 
 
 t.test('stops a service whose record was deleted', async (t) => {
   const runtime = await openPlatformRuntime(t)
-  await runtime.create('shop', toPlain('one'))
+  await runtime.create('shop', makePlainProgram('one'))
   await runtime.settled('shop')
   await createObjects(runtime.store).change(KEY, () => undefined)
   await waitUntil(() => runtime.registrar.addresses.get('shop')?.length === 0)

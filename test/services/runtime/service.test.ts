@@ -1,7 +1,7 @@
 import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { toPlain } from '../../fixtures/deployer.ts'
+import { makePlainProgram } from '../../fixtures/deployer.ts'
 import { makeRuntimeState, openPlatformRuntime } from '../../fixtures/platform-runtime.ts'
 import { waitUntil } from '../../fixtures/raw-backend.ts'
 import { openRegistry } from '../../fixtures/sdk-services.ts'
@@ -71,9 +71,9 @@ t.test(
 
 t.test('deletes all files of a deleted service', async (t) => {
   const { folder, ...runtime } = await openPlatformRuntime(t)
-  await runtime.create('shop', toPlain('hello'))
+  await runtime.create('shop', makePlainProgram('hello'))
   await runtime.settled('shop')
-  await runtime.upload('shop', toPlain('never run'))
+  await runtime.upload('shop', makePlainProgram('never run'))
   await runtime.call('Delete', 'shop')
   t.same(readdirSync(join(folder, 'uploads')), [])
   t.same(readdirSync(join(folder, 'builds', 'mx', 'shop')), [])
@@ -116,7 +116,7 @@ t.test('cancels an update that is superseded or whose service is deleted', async
   }
   await runtime.create('shop', { ...toPlain('one'), 'mx.yaml': makeSlowProject(gate) })
   await building()
-  await runtime.update('shop', toPlain('two'))
+  await runtime.update('shop', makePlainProgram('two'))
   t.match(await runtime.settled('shop'), { status: 4 })
   t.equal(await runtime.registrar.call('shop'), 'two')
   await runtime.update('shop', { ...toPlain('three'), 'mx.yaml': makeSlowProject(gate) })
@@ -151,7 +151,7 @@ t.test('reports secrets of another key as an error until an update replaces them
 t.test('adopts objects of another server id if no other server uses the store', async (t) => {
   const remaining = makeRuntimeState(t)
   const one = await openPlatformRuntime(t, { server: 'one' }, remaining)
-  await one.create('shop', toPlain('one'))
+  await one.create('shop', makePlainProgram('one'))
   await one.settled('shop')
   await one.close()
   const two = await openPlatformRuntime(t, { server: 'two', isSingleServer: true }, remaining)

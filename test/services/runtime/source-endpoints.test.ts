@@ -1,13 +1,13 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { toPlain } from '../../fixtures/deployer.ts'
+import { makePlainProgram } from '../../fixtures/deployer.ts'
 import { openPlatformRuntime } from '../../fixtures/platform-runtime.ts'
 
 t.test('returns the source URI of an upload', async (t) => {
   const { upload, client } = await openPlatformRuntime(t)
-  t.equal(await upload('shop', toPlain('one')), 'source://shop:latest')
-  t.equal(await upload('shop', toPlain('one'), 'v2'), 'source://shop:v2')
+  t.equal(await upload('shop', makePlainProgram('one')), 'source://shop:latest')
+  t.equal(await upload('shop', makePlainProgram('one'), 'v2'), 'source://shop:v2')
   const nameless = client.stream('runtime', 'Source.Upload', [{ data: '' }])
   await t.rejects(nameless.next(), {
     code: 400,
@@ -22,7 +22,7 @@ t.test('streams the output of a build during and after it', async (t) => {
   const gate = join(runtime.folder, 'gate')
   const build = `echo begun && while [ ! -e ${gate} ]; do sleep 0.05; done && echo done`
   const settings = `build: ${build}\ncommand: node main.cjs\nprotocol: http\n`
-  await runtime.create('shop', { ...toPlain('one'), 'mx.yaml': settings })
+  await runtime.create('shop', { ...makePlainProgram('one'), 'mx.yaml': settings })
   const output = runtime.client.stream<unknown, { data: string }>('runtime', 'Build.Read', {
     service: { name: 'shop' },
   })

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { createWatches, type WatchMessage } from '../../../services/runtime/watches.ts'
-import { toPlain } from '../../fixtures/deployer.ts'
+import { makePlainProgram } from '../../fixtures/deployer.ts'
 import { openPlatformRuntime } from '../../fixtures/platform-runtime.ts'
 import { makeRecord } from './parts.ts'
 
@@ -10,12 +10,12 @@ t.test('streams all objects, then changes, until the named object is deleted', a
     runtime.client.stream<unknown, WatchMessage>('runtime', 'Runtime.Watch', { options })
   t.same(await watch({ service: 'shop' }).next(), { done: true, value: undefined })
 
-  await runtime.create('shop', toPlain('one'))
+  await runtime.create('shop', makePlainProgram('one'))
   await runtime.settled('shop')
   const named = watch({ service: 'shop' })
   t.match((await named.next()).value, { action: 'write', service: { name: 'shop', status: 4 } })
   const others = watch({ type: 'other' })
-  await runtime.create('late', toPlain('two'), { type: 'other' })
+  await runtime.create('late', makePlainProgram('two'), { type: 'other' })
   t.match((await others.next()).value, { service: { name: 'late' } })
   await others.return()
   await runtime.call('Delete', 'shop')
@@ -30,7 +30,7 @@ t.test('streams all objects, then changes, until the named object is deleted', a
 
 t.test('ends watches when the service stops and rejects new ones', async (t) => {
   const runtime = await openPlatformRuntime(t)
-  await runtime.create('shop', toPlain('one'))
+  await runtime.create('shop', makePlainProgram('one'))
   await runtime.settled('shop')
   const watch = runtime.client.stream('runtime', 'Runtime.Watch', { options: {} })
   await watch.next()

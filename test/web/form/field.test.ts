@@ -91,7 +91,7 @@ t.test('supports schemas of other libraries', (t) => {
       secret: { type: 'string', writeOnly: true },
       free: { type: 'object' },
       none: { type: 'object', properties: {} },
-      lost: { $ref: '#/$defs/Nobody' },
+      lost: { $ref: '#/$defs/Missing' },
       bare: { properties: { a: {} } },
       list: { type: 'array' },
       many: { type: 'array', prefixItems: [{ type: 'string' }], items: { type: 'number' } },

@@ -57,7 +57,7 @@ t.test('filling the form from a request round-trips', (t) => {
 
 t.test('a value that the form cannot represent is rejected with its path', (t) => {
   const cases: [request: unknown, message: string][] = [
-    [{ nobody: 1 }, 'request.nobody is not in the schema'],
+    [{ missing: 1 }, 'request.missing is not in the schema'],
     [{ items: [{ id: 1, x: 2 }] }, 'request.items[0].x is not in the schema'],
     [{ name: 5 }, 'request.name is not a valid string'],
     [{ kind: 'green' }, 'request.kind is not a valid string'],

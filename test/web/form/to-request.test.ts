@@ -20,7 +20,7 @@ function ofField(schema: JsonSchema, draft: Draft, required = ['x']): unknown {
   const { value, problems } = toRequest(form, setDraft('', [draft]))
   return problems.length === 0 ? value : problems.map(({ path, message }) => `${path} ${message}`)
 }
-const typed = (text: string): Draft => withText(ABSENT, text)
+const toDraft = (text: string): Draft => withText(ABSENT, text)
 
 const right: [schema: JsonSchema, text: string, value: unknown][] = [
   [{ type: 'string' }, '', ''],
@@ -42,7 +42,7 @@ const right: [schema: JsonSchema, text: string, value: unknown][] = [
 ]
 for (const [schema, text, value] of right)
   t.test(`${JSON.stringify(text)} is valid for ${JSON.stringify(schema)}`, (t) => {
-    t.same(ofField(schema, typed(text)), { x: value })
+    t.same(ofField(schema, toDraft(text)), { x: value })
     t.end()
   })
 
@@ -68,7 +68,7 @@ const invalid: [schema: JsonSchema, text: string, message: string][] = [
 ]
 for (const [schema, text, message] of invalid)
   t.test(`${JSON.stringify(text)} is invalid for ${JSON.stringify(schema)}`, (t) => {
-    t.same(ofField(schema, typed(text)), [`request.x ${message}`])
+    t.same(ofField(schema, toDraft(text)), [`request.x ${message}`])
     t.end()
   })
 
@@ -96,7 +96,7 @@ t.test('reports all problems with the same paths as errors of services', (t) => 
   const item = openDraft(form.parts[0]!.item!)
   const labels: Draft = {
     ...setDraft('', []),
-    parts: ['a b', 'a b'].map((key, id) => ({ id, key, draft: typed(id === 0 ? '1' : 'x') })),
+    parts: ['a b', 'a b'].map((key, id) => ({ id, key, draft: toDraft(id === 0 ? '1' : 'x') })),
   }
   const { problems } = toRequest(form, setDraft('', [setDraft('', [item, item]), labels]))
   t.same(
@@ -118,7 +118,7 @@ t.test('supports field names such as __proto__ and constructor', (t) => {
       '{"type":"object","properties":{"__proto__":{"type":"string"},"constructor":{"type":"string"}}}',
     ),
   )
-  const { value } = toRequest(form, setDraft('', [typed('a'), typed('b')]))
+  const { value } = toRequest(form, setDraft('', [toDraft('a'), toDraft('b')]))
   t.equal(JSON.stringify(value), '{"__proto__":"a","constructor":"b"}')
   t.same(
     fromRequest(form, value).parts.map(({ draft }) => draft.text),
@@ -141,10 +141,10 @@ t.test(
   'parses a JSON request: empty input is an empty request, and large numbers stay exact',
   (t) => {
     t.same(parseRequest(' \n').value, {})
-    const typed = '{"id": 9007199254740993.0, "far": 1e400}'
-    const { value } = parseRequest(typed)
+    const toDraft = '{"id": 9007199254740993.0, "far": 1e400}'
+    const { value } = parseRequest(toDraft)
     t.same(value, { id: '9007199254740993.0', far: '1e400' })
-    t.equal(String(Buffer.from(toBody(value))), typed, 'sent unchanged')
+    t.equal(String(Buffer.from(toBody(value))), toDraft, 'sent unchanged')
     t.same(parseRequest('{"a":}').problems, [
       { path: 'request', message: 'must be JSON: expected a value at position 5, got "}"' },
     ])
@@ -156,6 +156,6 @@ t.test('rejects JSON that is nested too deep', (t) => {
   const text = '['.repeat(20_000) + ']'.repeat(20_000)
   const message = `must not be ${TOO_DEEP}`
   t.same(parseRequest(text).problems, [{ path: 'request', message }])
-  t.same(ofField({}, typed(text)), [`request.x ${message}`])
+  t.same(ofField({}, toDraft(text)), [`request.x ${message}`])
   t.end()
 })

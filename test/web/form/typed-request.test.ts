@@ -11,7 +11,7 @@ import {
   toRaw,
 } from '../../../web/form/typed-request.ts'
 
-const typed = (text: string): Draft => withText(ABSENT, text)
+const toDraft = (text: string): Draft => withText(ABSENT, text)
 const schema = (properties: Readonly<Record<string, JsonSchema>>, required: string[] = []) => ({
   ...{ type: 'object', properties, required },
 })
@@ -25,15 +25,15 @@ const SHAPE = schema(
 const LABELS: Draft = {
   ...setDraft('', []),
   parts: [
-    { id: 0, key: 'a', draft: typed('one') },
-    { id: 1, key: 'a', draft: typed('two') },
+    { id: 0, key: 'a', draft: toDraft('one') },
+    { id: 1, key: 'a', draft: toDraft('two') },
   ],
 }
 
 /** A form with several errors. */
 function openInvalid(): RequestEditor {
   const request = openRequest(toField(SHAPE))
-  request.draft.value = setDraft('', [typed('Ann'), typed('abc'), ABSENT, LABELS])
+  request.draft.value = setDraft('', [toDraft('Ann'), toDraft('abc'), ABSENT, LABELS])
   return request
 }
 
@@ -69,7 +69,7 @@ t.test('edited JSON is loaded into the form', async (t) => {
 
 t.test('input is adopted by another schema, even if fields are missing', async (t) => {
   const before = openRequest(toField(SHAPE))
-  before.draft.value = setDraft('', [typed('Ann'), typed('abc'), ABSENT, ABSENT])
+  before.draft.value = setDraft('', [toDraft('Ann'), toDraft('abc'), ABSENT, ABSENT])
   const wider = openRequest(
     toField(schema({ ...SHAPE.properties, more: { type: 'string' } }, ['must'])),
   )

@@ -47,10 +47,10 @@ const vectors = JSON.parse(
 ) as Record<'messages' | 'invalid' | 'ignored', Vector[]> & { errors: ErrorVector[] }
 
 function expand(hex: string): Bytes {
-  const plain = hex
+  const expanded = hex
     .replace(/\(([0-9a-f]+)\)\*(\d+)/g, (_, unit: string, times) => unit.repeat(Number(times)))
     .replaceAll(' ', '')
-  return new Uint8Array(Buffer.from(plain, 'hex'))
+  return new Uint8Array(Buffer.from(expanded, 'hex'))
 }
 
 interface Frame {
@@ -118,7 +118,7 @@ function open() {
   return { connection, sent, codes }
 }
 
-const round = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+const nextTick = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 const HELLO: CallOptions = {
   service: 'greeter',
@@ -148,7 +148,7 @@ function toGoaway(lastId: number): Bytes {
   return bytes
 }
 
-function failure(call: SentCall): Promise<CallError> {
+function waitForFailure(call: SentCall): Promise<CallError> {
   return call.next().then(
     () => Promise.reject(new Error('the call did not fail')),
     (error) => error,
@@ -167,7 +167,7 @@ async function prepare(end: ReturnType<typeof open>, { before }: Vector): Promis
     if (frame!.type === CALL) call = end.connection.call({ ...toCall(frame!), timeoutMs: 0 })
     else call!.cancel(readCallError('', 'helloworld'))
   }
-  await round()
+  await nextTick()
 }
 
 t.test('the page writes caller frames as in the protocol vectors', async (t) => {
@@ -197,7 +197,7 @@ t.test('frames for an ended call are ignored', async (t) => {
     await prepare(end, vector)
     const { length } = end.sent
     end.connection.receive(expand(vector.hex))
-    await round()
+    await nextTick()
     t.same(end.codes, [], vector.name)
     t.equal(end.sent.length, length)
   }
@@ -220,7 +220,7 @@ t.test('frames of one tick are sent in one message', async (t) => {
   connection.call(HELLO)
   connection.call(HELLO)
   t.equal(sent.length, 0)
-  await round()
+  await nextTick()
   t.same(
     sent.map((message) => toFrames(message).map(({ id }) => id)),
     [[1, 2]],
@@ -241,12 +241,12 @@ t.test('a stream sends credit for consumed bytes only', async (t) => {
   const call = connection.call(STREAM)
   const body = new Uint8Array(32_768)
   for (let i = 0; i < 8; i++) connection.receive(formatData(1, body))
-  await round()
+  await nextTick()
   sent.length = 0
-  await round()
+  await nextTick()
   t.same(sent, [], 'nothing was consumed yet')
   for (let i = 0; i < 8; i++) await call.next()
-  await round()
+  await nextTick()
   const credit = toFrames(...sent).reduce((sum, { payload }) => sum + readU32(payload, 0), 0)
   t.equal(credit, 8 * 32_768)
 })
@@ -259,13 +259,13 @@ t.test('a sender waits for credit, and end() sends END once', async (t) => {
   const second = call.send(toBody({ n: 2 })).then(() => {
     isSent = true
   })
-  await round()
+  await nextTick()
   t.notOk(isSent, 'the window is used up')
   connection.receive(formatCredit(1, 65_536))
   await second
   call.end()
   call.end()
-  await round()
+  await nextTick()
   t.same(
     toFrames(...sent).map(({ type }) => type),
     [CALL, DATA, DATA, END],
@@ -293,7 +293,7 @@ t.test('a message over a size limit fails with 413, and the connection stays ope
   })
   connection.call({ ...HELLO, body: new Uint8Array(maxPayload) })
   await bidirectional.send(toBody({}))
-  await round()
+  await nextTick()
   t.ok(sent.every(({ length }) => length <= WS_MESSAGE_MAX_BYTES))
   t.same(
     toFrames(...sent).map(({ type, id }) => [type, id]),
@@ -310,8 +310,8 @@ t.test('a message over a size limit fails with 413, and the connection stays ope
 t.test('a call that exceeds its timeout fails with 408 and sends CANCEL', async (t) => {
   const { connection, sent } = open()
   const call = connection.call({ ...HELLO, timeoutMs: 1 })
-  t.match(await failure(call), { code: 408, id: 'greeter' })
-  await round()
+  t.match(await waitForFailure(call), { code: 408, id: 'greeter' })
+  await nextTick()
   t.equal(toFrames(sent.at(-1)!).at(-1)!.type, CANCEL)
 })
 
@@ -321,7 +321,7 @@ t.test('a lost connection fails its calls with 503 and isLoss', async (t) => {
   await stream.send(new Uint8Array(WINDOW_BYTES))
   const sending = stream.send(toBody({}))
   connection.lose()
-  t.match(await failure(call), { code: 503, isLoss: true })
+  t.match(await waitForFailure(call), { code: 503, isLoss: true })
   await t.rejects(sending, { code: 503 })
 })
 
@@ -332,7 +332,7 @@ t.test(
     const [served, outOfRange] = [connection.call(HELLO), connection.call(HELLO)]
     connection.receive(toGoaway(1))
     t.ok(connection.leaving)
-    t.match(await failure(outOfRange), { code: 503, isLoss: true })
+    t.match(await waitForFailure(outOfRange), { code: 503, isLoss: true })
     t.same(codes, [])
     connection.receive(toReply(1, '{}'))
     t.ok(await served.next())

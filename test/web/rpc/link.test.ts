@@ -83,7 +83,7 @@ function sendGoaway(socket: ServerSocket): void {
 }
 
 /** Resolves when the link is in a state. */
-function untilState({ link }: Opened, expected: string): Promise<void> {
+function waitForState({ link }: Opened, expected: string): Promise<void> {
   return new Promise((resolve) => {
     const stop = link.state.subscribe((state) => {
       if (state !== expected) return
@@ -110,9 +110,9 @@ t.test('a lost connection fails its calls with 503, and the link reconnects', as
   const call = await link.call(HELLO)
   await opened.stop()
   await t.rejects(call.next(), { code: 503, isLoss: true })
-  await untilState(opened, 'lost')
+  await waitForState(opened, 'lost')
   await opened.start()
-  await untilState(opened, 'open')
+  await waitForState(opened, 'open')
   t.equal(link.opened.value, 2)
   await link.call(HELLO)
 })
@@ -121,9 +121,9 @@ t.test('a call waits for a reconnect until its timeout or abort', async (t) => {
   const opened = await open(t, { waitMs: 60_000 })
   const { link } = opened
   link.open()
-  await untilState(opened, 'open')
+  await waitForState(opened, 'open')
   await opened.stop()
-  await untilState(opened, 'lost')
+  await waitForState(opened, 'lost')
   const waiting = link.call({ ...HELLO, timeoutMs: 60_000 })
   await eventually(async () => opened.refusals > 1)
   await t.rejects(link.call({ ...HELLO, timeoutMs: 1 }), { code: 503, isLoss: true })
@@ -182,7 +182,7 @@ t.test('after GOAWAY, new calls use another connection, and earlier calls contin
   link.open()
   const call = await link.call(HELLO)
   sendGoaway(sockets[0]!)
-  await untilState(opened, 'lost')
+  await waitForState(opened, 'lost')
   await link.call(HELLO)
   t.equal(sockets.length, 2)
   t.notOk(call.isSettled)
@@ -223,7 +223,7 @@ t.test('close fails pending calls with 503, and later calls with 401 until open'
   opened.link.open()
   const remaining = await opened.link.call(HELLO)
   sendGoaway(opened.sockets[0]!)
-  await untilState(opened, 'lost')
+  await waitForState(opened, 'lost')
   const call = await opened.link.call(HELLO)
   opened.link.close()
   await t.rejects(remaining.next(), { code: 503 }, 'even on a connection after GOAWAY')

@@ -6,7 +6,7 @@ function open(_: Test, inFlight: number): { silence: Silence; events: string[] }
   const events: string[] = []
   const silence = new Silence({
     inFlight: () => inFlight,
-    probe: () => events.push('asked'),
+    probe: () => events.push('probe'),
     onDead: () => events.push('dead'),
   })
   return { silence, events }
@@ -18,9 +18,9 @@ t.test('a silent connection is probed once, and considered dead without a respon
   t.strictSame(events, [], 'opening counts as received data')
   silence.tick()
   silence.tick()
-  t.strictSame(events, ['asked'])
+  t.strictSame(events, ['probe'])
   silence.tick()
-  t.strictSame(events, ['asked', 'dead'])
+  t.strictSame(events, ['probe', 'dead'])
 })
 
 t.test('a connection that responds to probes stays alive with silent streams', async (t) => {
@@ -39,10 +39,10 @@ t.test('without calls, a connection is probed only on check()', async (t) => {
   t.strictSame(events, [])
   silence.check()
   silence.check()
-  t.strictSame(events, ['asked'], 'check() probes')
+  t.strictSame(events, ['probe'], 'check() probes')
   silence.tick()
   silence.tick()
-  t.strictSame(events, ['asked', 'dead'])
+  t.strictSame(events, ['probe', 'dead'])
 })
 
 t.test('data received since the last tick makes a probe unnecessary', async (t) => {

@@ -4,10 +4,10 @@ import { createOutbox } from '../../../../adapters/broker/nats/outbox.ts'
 
 /** A connection whose server responds on demand. */
 function createConnection() {
-  const flushes: { readonly answer: () => void; readonly fail: () => void }[] = []
+  const flushes: { readonly confirm: () => void; readonly fail: () => void }[] = []
   const flush = (): Promise<void> =>
     new Promise((resolve, reject) => {
-      flushes.push({ answer: resolve, fail: () => reject(new Error('lost')) })
+      flushes.push({ confirm: resolve, fail: () => reject(new Error('lost')) })
     })
   return { connection: { flush } as unknown as NatsConnection, flushes }
 }
@@ -22,11 +22,11 @@ t.test('counts messages until the server confirms them', async (t) => {
   outbox.add(connection, 30)
   t.equal(outbox.bytes, 60)
   t.equal(flushes.length, 1, 'one flush at a time')
-  flushes[0]!.answer()
+  flushes[0]!.confirm()
   await round()
   t.equal(outbox.bytes, 50, 'sent after the first flush')
   t.equal(flushes.length, 2)
-  flushes[1]!.answer()
+  flushes[1]!.confirm()
   await round()
   t.equal(outbox.bytes, 0)
   t.equal(flushes.length, 2, 'no further flush without messages')
@@ -43,7 +43,7 @@ t.test(
     t.equal(outbox.bytes, 0)
     const second = createConnection()
     outbox.add(second.connection, 5)
-    first.flushes[0]!.answer()
+    first.flushes[0]!.confirm()
     await round()
     t.equal(outbox.bytes, 5)
     second.flushes[0]!.fail()

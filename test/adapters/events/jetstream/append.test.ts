@@ -37,10 +37,10 @@ t.test('creates a removed stream again', async (t) => {
 t.test('reports a failure for each event', async (t) => {
   const server = await startJetStream(t)
   if (server === undefined) return
-  const other = { namespace: 'mx', topic: 'taken' }
+  const other = { namespace: 'mx', topic: 'existing' }
   const sessions = server.openSessions()
   const session = await sessions.open()
-  await session.streams.add({ name: 'taken', subjects: ['mx.events.mx.taken'] })
+  await session.streams.add({ name: 'existing', subjects: ['mx.events.mx.existing'] })
   const append = createAppend({ ...OPTIONS, sessions })
   const [rejected, stored] = await append([
     { topic: other, event: makeEvent('a') },

@@ -6,14 +6,14 @@ t.test('converts publish responses', async (t) => {
   const server = await startJetStream(t)
   if (server === undefined) return
   const session = await server.openSessions().open()
-  await session.streams.add({ name: 'kept', subjects: ['kept'] })
+  await session.streams.add({ name: 'stored', subjects: ['stored'] })
   await session.streams.add({
     name: 'full',
     subjects: ['full'],
     max_bytes: 10,
     discard: 'new',
   })
-  const message = await session.request({ subject: 'kept', body: 'x' })
+  const message = await session.request({ subject: 'stored', body: 'x' })
   t.notOk(isUnacknowledged(message))
   t.equal(toStored(message), 1)
   const full = await session.request({ subject: 'full', body: 'x'.repeat(100) })

@@ -5,7 +5,7 @@ import {
   formatRanges,
   parseRanges,
 } from '../../../../adapters/events/jetstream/sequence-set.ts'
-import { toRuns } from '../../../fixtures/property-runs.ts'
+import { scaleRuns } from '../../../fixtures/property-runs.ts'
 
 t.test('stores sequences in as few ranges as possible', async (t) => {
   const span = fc.tuple(fc.integer({ min: 1, max: 60 }), fc.integer({ min: -1, max: 9 }))
@@ -18,14 +18,14 @@ t.test('stores sequences in as few ranges as possible', async (t) => {
         for (let n = from; n <= from + more; n++) expected.add(n)
       }
       for (let n = 1; n <= 80; n++) if (set.has(n) !== expected.has(n)) return false
-      let floor = 0
-      while (expected.has(floor + 1)) floor++
+      let minimum = 0
+      while (expected.has(minimum + 1)) minimum++
       const areSeparate = set.ranges.every(
         ([from, to], i) => from <= to && (i === 0 || set.ranges[i - 1]![1] + 1 < from),
       )
-      return areSeparate && set.floor === floor
+      return areSeparate && set.floor === minimum
     }),
-    { numRuns: toRuns(1000) },
+    { numRuns: scaleRuns(1000) },
   )
   const set = createSequenceSet()
   for (const n of [3, 1, 2, 7]) set.add(n)

@@ -7,7 +7,7 @@ import {
 } from '../../../../adapters/events/lmdb/topic-bytes.ts'
 
 t.test('round-trips a topic', (t) => {
-  const note = {
+  const topic = {
     number: 2 ** 32 - 1,
     first: 3,
     last: 2 ** 47,
@@ -16,7 +16,7 @@ t.test('round-trips a topic', (t) => {
     storedMs: 1_700_000_000_123,
     highestMs: 8.64e15,
   }
-  t.strictSame(parseTopicRecord(formatTopicRecord(note)), note)
+  t.strictSame(parseTopicRecord(formatTopicRecord(topic)), topic)
   t.end()
 })
 

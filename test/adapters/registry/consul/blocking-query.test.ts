@@ -68,8 +68,8 @@ function runQuery(
         signal.addEventListener('abort', () => reject(new Error('aborted'))),
       )
     },
-    onResponse(answer) {
-      const text = joinChunks(answer.chunks).toString()
+    onResponse(response) {
+      const text = joinChunks(response.chunks).toString()
       if (text === 'bad') throw new SyntaxError('no JSON')
       events.push(text)
     },
@@ -225,8 +225,8 @@ t.test('blocks only briefly while slots are scarce', async (t) => {
 
 t.test('polls when Consul rejects the connection of a blocking query', async (t) => {
   const slots = createSlots(100, 30, () => {})
-  const crowded = createConsulError('reset', { overLimit: true })
-  const { requests, events } = runQuery(t, [['7', 'a'], crowded, ['8', 'b']], { slots })
+  const connectionLimit = createConsulError('reset', { overLimit: true })
+  const { requests, events } = runQuery(t, [['7', 'a'], connectionLimit, ['8', 'b']], { slots })
   await waitUntil(() => requests.length >= 3)
   t.same(requests.slice(0, 3), [undefined, '7', undefined])
   await waitUntil(() => events.length === 2)
@@ -236,10 +236,14 @@ t.test('polls when Consul rejects the connection of a blocking query', async (t)
 
 t.test('reports an outage if the next query fails, too', async (t) => {
   const slots = createSlots(100, 30, () => {})
-  const crowded = createConsulError('reset', { overLimit: true })
-  const { events } = runQuery(t, [['7', 'a'], crowded, createConsulError('refused'), ['8', 'b']], {
-    slots,
-  })
+  const connectionLimit = createConsulError('reset', { overLimit: true })
+  const { events } = runQuery(
+    t,
+    [['7', 'a'], connectionLimit, createConsulError('refused'), ['8', 'b']],
+    {
+      slots,
+    },
+  )
   await waitUntil(() => events.length === 4)
   t.same(events, ['a', 'refused', 'b', 'back'])
   t.equal(slots.capacity(), 100)

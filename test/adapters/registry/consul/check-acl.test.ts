@@ -62,7 +62,7 @@ t.test('warns about an unencrypted token', async (t) => {
 })
 
 t.test('checks again after Consul was unreachable', async (t) => {
-  const isDone = async (status: number, text: string): Promise<boolean> => {
+  const checkOnce = async (status: number, text: string): Promise<boolean> => {
     const double = await startConsulDouble(t, (_, response) => {
       response.writeHead(status, { 'content-type': 'text/plain' }).end(text)
     })
@@ -71,8 +71,8 @@ t.test('checks again after Consul was unreachable', async (t) => {
     const options = { host: '10.0.0.1', secure: true, token: undefined, warn: () => {} }
     return warnIfNoAcl(client, options)
   }
-  t.notOk(await isDone(500, 'No cluster leader'))
-  t.ok(await isDone(403, 'ACL not found'))
-  t.ok(await isDone(401, 'ACL support disabled'))
-  t.ok(await isDone(200, ''))
+  t.notOk(await checkOnce(500, 'No cluster leader'))
+  t.ok(await checkOnce(403, 'ACL not found'))
+  t.ok(await checkOnce(401, 'ACL support disabled'))
+  t.ok(await checkOnce(200, ''))
 })

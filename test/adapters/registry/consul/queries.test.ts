@@ -68,9 +68,9 @@ t.test('names the address of a server that is not Consul', async (t) => {
     const double = await startConsulDouble(t, (_, response) => response.end(text))
     const { queryService, readService, queryCatalog, readCatalog } = open(t, double)
     const notConsul = `the server at 127.0.0.1:${double.port} is not Consul: `
-    const answer = await queryCatalog()
+    const response = await queryCatalog()
     if (catalog !== undefined)
-      await t.rejects(readCatalog(answer), { message: notConsul + catalog })
+      await t.rejects(readCatalog(response), { message: notConsul + catalog })
     const service = await queryService('shop')
     const message = new RegExp(`^${notConsul.replaceAll('.', '\\.')}${list}`)
     t.throws(() => readService('shop', service), { denied: false, message })

@@ -175,12 +175,12 @@ t.test('adds a service until the catalog lists it', async (t) => {
     services?.map(({ name }) => name)
   const late = makeService('late', ['127.0.0.1:1'])
   await read({ a: [] }, 10)
-  const noted = reader.addUncataloged('late', [late], { index: '12', era: 0 })
-  t.same(names(noted), ['a', 'late'])
-  t.same(noted?.[1], { ...late, nodes: [] })
+  const added = reader.addUncataloged('late', [late], { index: '12', era: 0 })
+  t.same(names(added), ['a', 'late'])
+  t.same(added?.[1], { ...late, nodes: [] })
   t.equal(reader.addUncataloged('late', [late], { index: '12', era: 0 }), undefined, 'added once')
   t.ok(reader.has('late'))
-  t.equal(await read({ a: [] }, 11), noted, 'the catalog contains an earlier state')
+  t.equal(await read({ a: [] }, 11), added, 'the catalog contains an earlier state')
   t.same(
     names(await read({ a: [], late: ['x', 'y'] }, 12)),
     ['a', 'late'],

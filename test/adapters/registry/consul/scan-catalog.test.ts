@@ -4,7 +4,7 @@ import {
   type ScannedService,
   scanCatalog,
 } from '../../../../adapters/registry/consul/scan-catalog.ts'
-import { toRuns } from '../../../fixtures/property-runs.ts'
+import { scaleRuns } from '../../../fixtures/property-runs.ts'
 
 /** Reads the tags of each service immediately, because its memory is reused afterwards. */
 async function scan(
@@ -38,7 +38,7 @@ t.test('scans any JSON object with any formatting and any chunk boundaries', asy
         t.strictSame(read, Object.entries(JSON.parse(JSON.stringify(catalog))))
       },
     ),
-    { numRuns: toRuns(200) },
+    { numRuns: scaleRuns(200) },
   )
 })
 

@@ -26,12 +26,12 @@ const PACE = {
 function open(t: Test): {
   watch: SharedWatch
   /** Resolves the query in flight with services of these names, or an error. */
-  answer: (names: readonly string[] | Error) => Promise<void>
+  respond: (names: readonly string[] | Error) => Promise<void>
   idle: () => number
 } {
   let index = 1
   let idle = 0
-  let reply: ((answer: ConsulResponse) => void) | undefined
+  let reply: ((respond: ConsulResponse) => void) | undefined
   let fail: ((error: Error) => void) | undefined
   const watch = createSharedWatch({
     request: () =>
@@ -49,7 +49,7 @@ function open(t: Test): {
   return {
     watch,
     idle: () => idle,
-    async answer(names) {
+    async respond(names) {
       await waitUntil(() => reply !== undefined)
       const [resolve, reject] = [reply!, fail!]
       reply = undefined
@@ -68,23 +68,23 @@ function open(t: Test): {
 }
 
 t.test('emits changes after the first response to all listeners', async (t) => {
-  const { watch, answer } = open(t)
+  const { watch, respond } = open(t)
   const events: string[] = []
   const listen = ({ type, service }: RegistryEvent): void =>
     void events.push(`${type} ${service.name}`)
   watch.add(listen)
   watch.add(listen)
   t.equal(watch.services(), undefined)
-  await answer(['a'])
+  await respond(['a'])
   await watch.settled
   t.same(events, [])
   t.match(watch.services(), [{ name: 'a' }])
-  await answer(['b'])
+  await respond(['b'])
   t.same(events, ['create b', 'create b', 'delete a', 'delete a'])
 })
 
 t.test('reports the start and end of an outage, including to new listeners', async (t) => {
-  const { watch, answer } = open(t)
+  const { watch, respond } = open(t)
   const outages: (string | undefined)[] = []
   const warnings = t.capture(process, 'emitWarning', () => {})
   watch.add(() => {}, {
@@ -93,9 +93,9 @@ t.test('reports the start and end of an outage, including to new listeners', asy
     },
   })
   watch.add(() => {}, { onOutage: (reason) => outages.push(reason?.message) })
-  await answer(['a'])
-  await answer(new Error('unavailable'))
-  await answer(new Error('unavailable'))
+  await respond(['a'])
+  await respond(new Error('unavailable'))
+  await respond(new Error('unavailable'))
   t.same(outages, ['unavailable'])
   t.equal(watch.services(), undefined, 'the known state is outdated')
   const late: (string | undefined)[] = []
@@ -104,7 +104,7 @@ t.test('reports the start and end of an outage, including to new listeners', asy
   otherWatcher()
   t.same(late, [], 'not before its own watch is registered')
   await waitUntil(() => late.length === 1)
-  await answer(['b'])
+  await respond(['b'])
   t.same(
     [outages, late],
     [
@@ -117,9 +117,9 @@ t.test('reports the start and end of an outage, including to new listeners', asy
 })
 
 t.test('stops the query with its last listener', async (t) => {
-  const { watch, answer, idle } = open(t)
+  const { watch, respond, idle } = open(t)
   const stops = [watch.add(() => {}), watch.add(() => {})]
-  await answer(['a'])
+  await respond(['a'])
   stops[0]!()
   stops[0]!()
   t.equal(idle(), 0)

@@ -12,7 +12,7 @@ interface Watched {
   readonly index: ServiceIndex
   readonly problems: string[]
   /** Events since the last call: type, name, version and nodes. */
-  readonly reported: () => string[]
+  readonly takeEvents: () => string[]
 }
 
 function open(): Watched {
@@ -22,11 +22,11 @@ function open(): Watched {
     onEvent: (event) => events.push(event),
     onProblem: (problem) => problems.push(problem),
   })
-  const reported = (): string[] =>
+  const takeEvents = (): string[] =>
     events.splice(0).map(({ type, service: { name, version, nodes } }) => {
       return [type, name, version, ...nodes.map(({ address }) => address)].join(' ')
     })
-  return { index, problems, reported }
+  return { index, problems, takeEvents }
 }
 
 function toMap<T>(objects: readonly ApiObject[], convert: (object: unknown) => T): Map<string, T> {
@@ -39,98 +39,98 @@ const GREETER = makeKubernetesService('greeter')
 const SLICE = makeSlice('greeter-a', 'greeter', ['10.0.0.1'])
 
 t.test('is empty until Services and slices are loaded', async (t) => {
-  const one = open()
-  one.index.replaceServices(services(GREETER))
-  t.same(one.reported(), [])
-  t.same(one.index.listServices(), [])
-  one.index.replaceSlices(slices(SLICE))
-  t.same(one.reported(), ['create greeter latest 10.0.0.1:8080'])
+  const single = open()
+  single.index.replaceServices(services(GREETER))
+  t.same(single.takeEvents(), [])
+  t.same(single.index.listServices(), [])
+  single.index.replaceSlices(slices(SLICE))
+  t.same(single.takeEvents(), ['create greeter latest 10.0.0.1:8080'])
   const other = open()
   other.index.replaceSlices(slices(SLICE))
-  t.same(other.reported(), [])
+  t.same(other.takeEvents(), [])
   other.index.replaceServices(services(GREETER))
-  t.same(other.reported(), ['create greeter latest 10.0.0.1:8080'])
+  t.same(other.takeEvents(), ['create greeter latest 10.0.0.1:8080'])
 })
 
 t.test('emits changes of slices and Services as service changes', async (t) => {
-  const { index, reported } = open()
+  const { index, takeEvents } = open()
   index.replaceServices(services(GREETER))
   index.replaceSlices(slices())
-  t.same(reported(), [], 'a Service without slices emits no event')
+  t.same(takeEvents(), [], 'a Service without slices emits no event')
   index.changeSlices([
     { name: 'greeter-a', item: toSlice(SLICE) },
     { name: 'greeter-b', item: toSlice(makeSlice('greeter-b', 'greeter', ['10.0.0.2'])) },
   ])
-  t.same(reported(), ['create greeter latest 10.0.0.1:8080 10.0.0.2:8080'])
+  t.same(takeEvents(), ['create greeter latest 10.0.0.1:8080 10.0.0.2:8080'])
   index.changeSlices([{ name: 'greeter-b', item: undefined }])
-  t.same(reported(), ['update greeter latest 10.0.0.1:8080'])
+  t.same(takeEvents(), ['update greeter latest 10.0.0.1:8080'])
   index.changeSlices([{ name: 'greeter-a', item: toSlice(structuredClone(SLICE)) }])
-  t.same(reported(), [], 'an unchanged object')
+  t.same(takeEvents(), [], 'an unchanged object')
   const renamed = makeKubernetesService('greeter', { 'mx/name': 'hello', 'mx/version': 'v2' })
   index.changeServices([{ name: 'greeter', item: toKubernetesService(renamed) }])
-  t.same(reported(), ['delete greeter latest', 'create hello v2 10.0.0.1:8080'])
+  t.same(takeEvents(), ['delete greeter latest', 'create hello v2 10.0.0.1:8080'])
   index.changeServices([{ name: 'greeter', item: undefined }])
-  t.same(reported(), ['delete hello v2'])
+  t.same(takeEvents(), ['delete hello v2'])
   t.same(index.listServices(), [])
 })
 
 t.test('lists a Service without ready endpoints without nodes', async (t) => {
-  const { index, reported } = open()
+  const { index, takeEvents } = open()
   const notReady = makeSlice('greeter-a', 'greeter', [])
   index.replaceServices(services(makeKubernetesService('greeter', { 'mx/path': '/hello' })))
   index.replaceSlices(slices(SLICE))
-  reported()
+  takeEvents()
   index.changeSlices([{ name: 'greeter-a', item: toSlice(notReady) }])
-  t.same(reported(), ['update greeter latest'])
+  t.same(takeEvents(), ['update greeter latest'])
   t.match(index.listServices(), [{ endpoints: [{ metadata: { path: '/hello' } }], nodes: [] }])
   index.changeSlices([{ name: 'greeter-a', item: toSlice(SLICE) }])
-  t.same(reported(), ['update greeter latest 10.0.0.1:8080'])
+  t.same(takeEvents(), ['update greeter latest 10.0.0.1:8080'])
   index.changeServices([{ name: 'greeter', item: undefined }])
-  t.same(reported(), ['delete greeter latest'])
+  t.same(takeEvents(), ['delete greeter latest'])
 })
 
 t.test('moves a slice to another Service', async (t) => {
-  const { index, reported } = open()
+  const { index, takeEvents } = open()
   index.replaceServices(services(GREETER, makeKubernetesService('users')))
   index.replaceSlices(slices(SLICE))
-  reported()
+  takeEvents()
   index.changeSlices([
     { name: 'greeter-a', item: toSlice(makeSlice('greeter-a', 'users', ['10.0.0.1'])) },
   ])
-  t.same(reported(), ['delete greeter latest', 'create users latest 10.0.0.1:8080'])
+  t.same(takeEvents(), ['delete greeter latest', 'create users latest 10.0.0.1:8080'])
 })
 
 t.test('emits the differences between the previous and the new list', async (t) => {
-  const { index, reported } = open()
+  const { index, takeEvents } = open()
   const users = makeKubernetesService('users')
   index.replaceServices(services(GREETER, users))
   index.replaceSlices(slices(SLICE, makeSlice('users-a', 'users', ['10.0.0.2'])))
-  reported()
+  takeEvents()
   index.replaceSlices(slices(SLICE, makeSlice('users-b', 'users', ['10.0.0.3'])))
-  t.same(reported(), ['update users latest 10.0.0.3:8080'])
+  t.same(takeEvents(), ['update users latest 10.0.0.3:8080'])
   index.replaceServices(services(users))
-  t.same(reported(), ['delete greeter latest'])
+  t.same(takeEvents(), ['delete greeter latest'])
 })
 
 t.test('reads only changed objects in a new list', async (t) => {
-  const { index, reported, problems } = open()
+  const { index, takeEvents, problems } = open()
   const at = (object: ApiObject, resourceVersion: string): ApiObject => ({
     ...object,
     metadata: { ...object.metadata, resourceVersion },
   })
   index.replaceServices(services(at(GREETER, '1')))
   index.replaceSlices(slices(at(SLICE, '2')))
-  reported()
+  takeEvents()
   const other = makeKubernetesService('greeter', { 'mx/weight': '2' })
   index.replaceServices(services(at(other, '1')))
-  t.same(reported(), [], 'the same revision means the same state')
+  t.same(takeEvents(), [], 'the same revision means the same state')
   index.replaceServices(services(at(other, '3')))
-  t.same(reported(), ['update greeter latest 10.0.0.1:8080'])
+  t.same(takeEvents(), ['update greeter latest 10.0.0.1:8080'])
   t.same(problems, [])
 })
 
 t.test('merges the nodes of Services with one name and version', async (t) => {
-  const { index, reported } = open()
+  const { index, takeEvents } = open()
   const annotations = { 'mx/name': 'shop.orders', 'mx/metadata-owner': 'a' }
   index.replaceServices(
     services(
@@ -144,29 +144,29 @@ t.test('merges the nodes of Services with one name and version', async (t) => {
       makeSlice('a', 'orders-a', ['10.0.0.1']),
     ),
   )
-  t.same(reported(), ['create shop.orders latest 10.0.0.1:8080 10.0.0.2:8080'])
+  t.same(takeEvents(), ['create shop.orders latest 10.0.0.1:8080 10.0.0.2:8080'])
   t.equal(
     index.getService('shop.orders')[0]!.metadata['owner'],
     'a',
     'with the metadata of the first Service',
   )
   index.changeSlices([{ name: 'a', item: undefined }])
-  t.same(reported(), ['update shop.orders latest 10.0.0.1:8080 10.0.0.2:8080'])
+  t.same(takeEvents(), ['update shop.orders latest 10.0.0.1:8080 10.0.0.2:8080'])
 })
 
 t.test('reports a problem once, and again after it was resolved', async (t) => {
-  const { index, reported, problems } = open()
+  const { index, takeEvents, problems } = open()
   const bad = toKubernetesService(makeKubernetesService('greeter', { 'mx/weight': '0' }))
   index.replaceServices(services(GREETER))
   index.replaceSlices(slices(SLICE))
-  reported()
+  takeEvents()
   index.changeServices([{ name: 'greeter', item: bad }])
   index.changeServices([{ name: 'greeter', item: bad }])
-  t.same(reported(), ['delete greeter latest'])
+  t.same(takeEvents(), ['delete greeter latest'])
   t.equal(problems.length, 1)
   t.match(problems[0], /^Kubernetes service greeter is ignored: mx\/weight must be/)
   index.changeServices([{ name: 'greeter', item: toKubernetesService(GREETER) }])
-  t.same(reported(), ['create greeter latest 10.0.0.1:8080'])
+  t.same(takeEvents(), ['create greeter latest 10.0.0.1:8080'])
   index.changeServices([{ name: 'greeter', item: bad }])
   t.equal(problems.length, 2)
 })

@@ -114,7 +114,7 @@ t.test('selects the port by mx/port, by a well-known name, or if it is the only 
 })
 
 t.test('names the invalid setting and the expected form', async (t) => {
-  const two = [
+  const endpoints = [
     { name: 'a', port: 1 },
     { name: 'b', port: 2 },
   ]
@@ -129,7 +129,7 @@ t.test('names the invalid setting and the expected form', async (t) => {
       /^mx\/port must be the name or number of one of its ports \(http \(80\)\), got "grpc"$/,
     ],
     [
-      makeKubernetesService('a', {}, { ports: two }),
+      makeKubernetesService('a', {}, { ports: endpoints }),
       /^mx\/port must be one of its ports \(a \(1\), b \(2\)\), or one port must be named mx, mxs, http, https, grpc, grpcs$/,
     ],
     [makeKubernetesService('a', {}, { ports: [] }), /^it has no TCP port$/],

@@ -26,11 +26,11 @@ async function open(
 ) {
   const calls: IncomingCall[] = []
   const cancelled: number[] = []
-  const remote = { answer: (call: IncomingCall): void => call.start('') }
+  const remote = { respond: (call: IncomingCall): void => call.start('') }
   const { port } = await openRpcService(t, (call) => {
     const n = calls.push(call)
     call.receiver = { ...call.receiver, onCancel: () => cancelled.push(n) }
-    remote.answer(call)
+    remote.respond(call)
   })
   const channel = new Channel({ host: '127.0.0.1', port })
   t.teardown(() => channel.close())
@@ -88,21 +88,21 @@ t.test('reopens a lost watch and reports the outage', async (t) => {
 
 t.test('retries immediately for a waiter and rejects it with the reason', async (t) => {
   const { link, events, remote, requests } = await open(t)
-  remote.answer = (call) => call.fail(new GatewayError('registry', 403, 'no'))
+  remote.respond = (call) => call.fail(new GatewayError('registry', 403, 'no'))
   link.setRequest(A)
   for (let i = 1; i <= 20; i++) {
     await t.rejects(link.opened(), { code: 403 })
     t.ok(requests() >= i)
   }
   t.same(events, ['out 403'], 'the outage is reported once')
-  remote.answer = (call) => call.start('')
+  remote.respond = (call) => call.start('')
   await link.opened()
   t.same(events, ['out 403', 'open again', 'back'])
 })
 
 t.test('fails a watch that does not open in time', async (t) => {
   const { link, remote, cancelled } = await open(t, 30)
-  remote.answer = () => {}
+  remote.respond = () => {}
   link.setRequest(A)
   await t.rejects(link.opened(), { code: 408, message: 'the watch did not open within 30 ms' })
   await waitUntil(() => cancelled.length > 0)
@@ -118,24 +118,24 @@ t.test('increases the pauses between attempts', async (t) => {
     return real(run, 0)
   }) as never)
   const { link, remote } = await open(t)
-  remote.answer = (call) => call.endData()
+  remote.respond = (call) => call.endData()
   link.setRequest(A)
   await waitUntil(() => waits.length >= 12)
   link.setRequest(undefined)
   for (const [i, ms] of waits.slice(0, 12).entries()) {
-    const full = Math.min(100 * 2 ** i, 5000)
-    t.ok(ms >= full / 2 && ms <= full, `${ms} ms of ${full}`)
+    const maximum = Math.min(100 * 2 ** i, 5000)
+    t.ok(ms >= maximum / 2 && ms <= maximum, `${ms} ms of ${maximum}`)
   }
 })
 
 /** A registry that accepts the last issued token only. */
-function rejectLogins(remote: { answer: (call: IncomingCall) => void }) {
+function rejectLogins(remote: { respond: (call: IncomingCall) => void }) {
   const state = { issued: 0, shown: [] as (string | undefined)[], refusal: undefined as unknown }
-  remote.answer = (call) => {
-    const shown = findMetadata(call.metadata, 'authorization')
-    state.shown.push(shown)
-    if (shown === `Bearer t${state.issued}`) call.start('')
-    else if (shown === undefined)
+  remote.respond = (call) => {
+    const token = findMetadata(call.metadata, 'authorization')
+    state.shown.push(token)
+    if (token === `Bearer t${state.issued}`) call.start('')
+    else if (token === undefined)
       call.fail(
         toAccessDenied(
           { type: 'service', name: 'registry', endpoint: 'Registry.Watch' },
@@ -154,10 +154,10 @@ function rejectLogins(remote: { answer: (call: IncomingCall) => void }) {
 }
 
 t.test('waits for a token after a rejection and sends it', async (t) => {
-  const remote = { answer: (_: IncomingCall): void => {} }
+  const remote = { respond: (_: IncomingCall): void => {} }
   const { state, tokens } = rejectLogins(remote)
   const opened = await open(t, 1000, tokens, false)
-  opened.remote.answer = remote.answer
+  opened.remote.respond = remote.respond
   const { link, events, calls } = opened
   link.setRequest(A)
   await Promise.all([link.opened(), link.opened()])
@@ -171,20 +171,20 @@ t.test('waits for a token after a rejection and sends it', async (t) => {
 })
 
 t.test('reports a failed login as the reason for an outage', async (t) => {
-  const remote = { answer: (_: IncomingCall): void => {} }
+  const remote = { respond: (_: IncomingCall): void => {} }
   const { state, tokens } = rejectLogins(remote)
   state.refusal = new GatewayError('auth', 400, 'Secret not correct')
   const opened = await open(t, 1000, tokens, false)
-  opened.remote.answer = remote.answer
+  opened.remote.respond = remote.respond
   opened.link.setRequest(A)
   await t.rejects(opened.link.opened(), { code: 400, message: 'Secret not correct' })
   t.same(opened.events, ['out 400'])
 })
 
 t.test('stops retrying when every token is rejected', async (t) => {
-  const { tokens } = rejectLogins({ answer: () => {} })
+  const { tokens } = rejectLogins({ respond: () => {} })
   const { link, remote, requests } = await open(t, 1000, tokens, false)
-  remote.answer = (call) => call.fail(invalidToken('registry'))
+  remote.respond = (call) => call.fail(invalidToken('registry'))
   link.setRequest(A)
   const rejected = await link.opened().then(
     () => undefined,
@@ -198,7 +198,7 @@ t.test('limits the wait for a token by the timeout', async (t) => {
   const endless = { current: () => undefined, remainingMs: () => 0, isRejected: () => true }
   const tokens = { ...endless, ready: () => new Promise<void>(() => {}) }
   const { link, remote, requests, events } = await open(t, 50, tokens, false)
-  remote.answer = (call) => call.fail(new GatewayError('registry', 401, 'who?'))
+  remote.respond = (call) => call.fail(new GatewayError('registry', 401, 'who?'))
   link.setRequest(A)
   await t.rejects(link.opened(), { code: 408, message: 'the watch did not open within 50 ms' })
   t.same([requests(), events], [1, ['out 408']])

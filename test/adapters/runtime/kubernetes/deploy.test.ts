@@ -36,13 +36,13 @@ async function open(t: Test): Promise<Deployed> {
   const api = await openKubernetesApi(t)
   api.enterCluster()
   const copies: PodInstance[] = []
-  const holds = (copy: PodInstance): void => {
+  const ignoresSigterm = (copy: PodInstance): void => {
     copies.push(copy)
     copy.onTerm = () => {}
     setImmediate(copy.listen)
   }
   const fails = ({ exit }: PodInstance): void => void setImmediate(() => exit(1))
-  startKubelet(api, { images: { holds, fails }, graceMs: 10_000 })
+  startKubelet(api, { images: { ignoresSigterm, fails }, graceMs: 10_000 })
   const find = () => findCluster({ accountFolder: api.accountFolder })
   const drifted: string[] = []
   const drift = createDrift({

@@ -15,27 +15,27 @@ const DEPLOYMENT: Deployment = toDeploymentState({ metadata: { annotations: { 'm
 const ENDED = { reason: 'Error', exitCode: 3, message: 'one\nboom\n', ranMs: 10 }
 
 const pod = (changes: Partial<Pod>): Pod => ({ ...toPod({}), ...changes })
-const crashed = (restarts: number, changes: Partial<Pod> = {}): Pod =>
+const crashedPod = (restarts: number, changes: Partial<Pod> = {}): Pod =>
   pod({ restarts, ended: ENDED, waiting: { reason: 'CrashLoopBackOff', message: '' }, ...changes })
-const fail = (one: Pod, hasOldPods = false): string | undefined =>
-  findDeploymentFailure(DEPLOYMENT, [one], hasOldPods)
+const fail = (failedPod: Pod, hasOldPods = false): string | undefined =>
+  findDeploymentFailure(DEPLOYMENT, [failedPod], hasOldPods)
 
 t.test('counts consecutive failures since the last stable run', async (t) => {
   t.equal(countFailures(pod({})), 0)
-  t.equal(countFailures(crashed(0)), 1)
-  t.equal(countFailures(crashed(4)), 5)
-  t.equal(countFailures(crashed(4, { isRunning: true, waiting: undefined })), 4)
-  t.equal(countFailures(crashed(4, { readySinceMs: 1 })), 0)
-  t.equal(countFailures(crashed(40, { ended: { ...ENDED, ranMs: 600_000 } })), 1)
+  t.equal(countFailures(crashedPod(0)), 1)
+  t.equal(countFailures(crashedPod(4)), 5)
+  t.equal(countFailures(crashedPod(4, { isRunning: true, waiting: undefined })), 4)
+  t.equal(countFailures(crashedPod(4, { readySinceMs: 1 })), 0)
+  t.equal(countFailures(crashedPod(40, { ended: { ...ENDED, ranMs: 600_000 } })), 1)
 })
 
 t.test('gives up after 5 failures, or after 2 while another revision serves', async (t) => {
   const text = 'CrashLoopBackOff: exit code 3: boom'
-  t.equal(fail(crashed(3)), undefined)
-  t.equal(fail(crashed(4)), text)
-  t.equal(fail(crashed(0), true), undefined)
-  t.equal(fail(crashed(1), true), text)
-  t.equal(fail(crashed(5, { isRunning: true, waiting: undefined })), text, 'until it is ready')
+  t.equal(fail(crashedPod(3)), undefined)
+  t.equal(fail(crashedPod(4)), text)
+  t.equal(fail(crashedPod(0), true), undefined)
+  t.equal(fail(crashedPod(1), true), text)
+  t.equal(fail(crashedPod(5, { isRunning: true, waiting: undefined })), text, 'until it is ready')
 })
 
 t.test(
@@ -58,7 +58,7 @@ t.test(
 
 t.test('includes the reason for an exit if it adds to the exit code', async (t) => {
   const end = (ended: Partial<typeof ENDED>): string | undefined =>
-    fail(crashed(4, { ended: { ...ENDED, message: '', ...ended } }))
+    fail(crashedPod(4, { ended: { ...ENDED, message: '', ...ended } }))
   t.equal(end({ reason: 'OOMKilled', exitCode: 137 }), 'CrashLoopBackOff: OOMKilled, exit code 137')
   t.equal(end({ reason: 'Completed', exitCode: 0 }), 'CrashLoopBackOff: exit code 0')
   t.equal(
@@ -85,6 +85,6 @@ t.test('reports an exceeded deadline with its cause', async (t) => {
     findFailure(pod({ waiting: { reason: 'ContainerCreating', message: '' } })),
     'not ready within 300 s: ContainerCreating',
   )
-  t.equal(findFailure(crashed(0)), 'not ready within 300 s: CrashLoopBackOff: exit code 3: boom')
+  t.equal(findFailure(crashedPod(0)), 'not ready within 300 s: CrashLoopBackOff: exit code 3: boom')
   t.equal(findDeploymentFailure({ ...late, failure: 'quota' }, [], false), 'quota')
 })

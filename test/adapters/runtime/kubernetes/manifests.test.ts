@@ -58,11 +58,11 @@ t.test('stores secret variables in the Secret only', async (t) => {
     MX_AUTH_SECRET: Buffer.from('s3cret').toString('base64'),
     PASSWORD: Buffer.from('pass').toString('base64'),
   })
-  const shown = JSON.stringify([toDeployment(workload, OPTIONS), toService(workload)])
-  t.notMatch(shown, /s3cret|"pass"/)
+  const json = JSON.stringify([toDeployment(workload, OPTIONS), toService(workload)])
+  t.notMatch(json, /s3cret|"pass"/)
   const { name } = toSecret(workload).metadata!
   t.match(
-    toContainer({ env }).env!.find((one) => one.name === 'PASSWORD'),
+    toContainer({ env }).env!.find((variable) => variable.name === 'PASSWORD'),
     { valueFrom: { secretKeyRef: { name, key: 'PASSWORD' } } },
   )
 })
@@ -102,7 +102,7 @@ t.test('uses the configured port, by default 8080', async (t) => {
 
 t.test('sets requests and limits from the resources', async (t) => {
   const limits = { memory: '134217728', cpu: '250m' }
-  t.same(toContainer({}).resources, { requests: limits, limits: limits })
+  t.same(toContainer({}).resources, { requests: limits, limits })
   t.same(toContainer({ resources: {} }).resources, { requests: {}, limits: {} })
 })
 

@@ -25,7 +25,7 @@ function makePod(name: string, isReady: boolean): ApiObject {
 
 interface Watched {
   readonly api: KubernetesApi
-  readonly space: NamespaceState
+  readonly namespaceState: NamespaceState
   /** Reported status and number of ready instances. */
   readonly events: string[]
 }
@@ -35,19 +35,19 @@ async function open(t: Test, prepare: (api: KubernetesApi) => void = () => {}): 
   api.enterCluster()
   prepare(api)
   const events: string[] = []
-  const space = createNamespaceState({
+  const namespaceState = createNamespaceState({
     findCluster: () => findCluster({ accountFolder: api.accountFolder }),
     onState: ({ status, ready }) => events.push(`${status} ${ready}`),
     onOutage: () => {},
   })
-  t.teardown(space.close)
-  await space.query(() => {})
+  t.teardown(namespaceState.close)
+  await namespaceState.query(() => {})
   await waitUntil(() => api.watchers.size === 2)
-  return { api, space, events }
+  return { api, namespaceState, events }
 }
 
 t.test('emits every change and the end of a workload once', async (t) => {
-  const { api, space, events } = await open(t)
+  const { api, namespaceState, events } = await open(t)
   api.write('deployments', makeDeployment())
   await waitUntil(() => events.length === 1)
   api.write('pods', makePod('a', false))
@@ -59,24 +59,24 @@ t.test('emits every change and the end of a workload once', async (t) => {
   api.remove('deployments', ID)
   await waitUntil(() => events.length === 4)
   t.same(events, ['starting 0', 'running 1', 'starting 0', 'stopped 0'])
-  t.same(space.states(), [])
+  t.same(namespaceState.states(), [])
 })
 
 t.test('stops a workload after its last pod', async (t) => {
-  const { api, space, events } = await open(t, (api) => {
+  const { api, namespaceState, events } = await open(t, (api) => {
     api.write('deployments', makeDeployment())
     api.write('pods', makePod('a', true))
   })
-  t.match(space.states(), [{ ...KEY, status: 'running', ready: 1 }])
+  t.match(namespaceState.states(), [{ ...KEY, status: 'running', ready: 1 }])
   api.remove('deployments', ID)
   await waitUntil(() => events.at(-1) === 'stopping 0')
-  t.match(space.states(), [{ ...KEY, status: 'stopping' }])
+  t.match(namespaceState.states(), [{ ...KEY, status: 'stopping' }])
   api.remove('pods', 'a')
   await waitUntil(() => events.at(-1) === 'stopped 0')
 })
 
 t.test('emits missed changes after the next list', async (t) => {
-  const { api, space, events } = await open(t, (api) => {
+  const { api, namespaceState, events } = await open(t, (api) => {
     api.write('deployments', makeDeployment())
     api.write('pods', makePod('a', true), makePod('b', true))
   })
@@ -91,17 +91,17 @@ t.test('emits missed changes after the next list', async (t) => {
   api.intercept = () => false
   await waitUntil(() => events.at(-1) === 'running 1')
   t.same(
-    space.listPods(ID).map(({ name }) => name),
+    namespaceState.listPods(ID).map(({ name }) => name),
     ['a'],
   )
 })
 
 t.test('ignores objects that mx did not create', async (t) => {
-  const { space } = await open(t, (api) => {
+  const { namespaceState } = await open(t, (api) => {
     api.write('deployments', makeDeployment('other'))
     api.write('deployments', makeDeployment(ID, { app: 'shop' }))
     api.write('pods', { metadata: { name: 'a', labels: { app: 'shop' } } })
   })
-  t.same(space.states(), [])
-  t.same(space.listPods(ID), [])
+  t.same(namespaceState.states(), [])
+  t.same(namespaceState.listPods(ID), [])
 })

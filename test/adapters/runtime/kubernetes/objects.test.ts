@@ -25,9 +25,9 @@ t.test('ignores a Deployment not created by mx', async (t) => {
 t.test('ignores conditions of an earlier generation', async (t) => {
   const lastUpdateTime = '2026-11-22T15:00:00Z'
   const conditions = [{ type: 'Progressing', reason: 'NewReplicaSetAvailable', lastUpdateTime }]
-  const seen = toDeploymentState(makeDeployment({ observedGeneration: 2, conditions }))
-  t.match(seen, { key: KEY, instances: 3, revision: 'r', attempt: 'a', secret: 's' })
-  t.equal(seen?.settledMs, Date.parse(lastUpdateTime))
+  const state = toDeploymentState(makeDeployment({ observedGeneration: 2, conditions }))
+  t.match(state, { key: KEY, instances: 3, revision: 'r', attempt: 'a', secret: 's' })
+  t.equal(state?.settledMs, Date.parse(lastUpdateTime))
   const stale = toDeploymentState(makeDeployment({ observedGeneration: 1, conditions }))
   t.equal(stale?.settledMs, undefined)
   const late = [{ type: 'Progressing', reason: 'ProgressDeadlineExceeded' }]

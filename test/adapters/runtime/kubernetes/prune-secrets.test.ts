@@ -17,11 +17,15 @@ t.test('deletes unused Secrets except the current one', async (t) => {
   const annotations = { 'mx/secret': 'read' }
   api.write('pods', { metadata: { name: 'a', labels, annotations } })
   const find = () => findCluster({ accountFolder: api.accountFolder })
-  const space = createNamespaceState({ findCluster: find, onState: () => {}, onOutage: () => {} })
-  t.teardown(space.close)
-  await space.query(() => {})
+  const namespaceState = createNamespaceState({
+    findCluster: find,
+    onState: () => {},
+    onOutage: () => {},
+  })
+  t.teardown(namespaceState.close)
+  await namespaceState.query(() => {})
   const { prune, removeAll } = createSecretPruner(
-    space,
+    namespaceState,
     createCalls(find, new AbortController().signal),
   )
   const names = (): string[] => api.list('secrets').map(({ metadata }) => metadata.name)

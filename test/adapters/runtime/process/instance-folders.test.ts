@@ -39,8 +39,8 @@ t.test('spares a process that reuses the stored id', async (t) => {
   for (const [name, change] of Object.entries({ start: '1', boot: 'another' })) {
     createInstanceFolder(folder, name).store(pid)
     const file = join(folder, name, 'process')
-    const note = JSON.parse(readFileSync(file, 'utf8'))
-    writeFileSync(file, JSON.stringify({ ...note, [name]: change }))
+    const stored = JSON.parse(readFileSync(file, 'utf8'))
+    writeFileSync(file, JSON.stringify({ ...stored, [name]: change }))
   }
   createInstanceFolder(folder, 'torn')
   writeFileSync(join(folder, 'torn', 'process'), '{"pid":')

@@ -7,10 +7,10 @@ t.test('resolves when a program listens on any loopback address', async (t) => {
   for (const host of ['127.0.0.1', '::1']) {
     const port = await findPort(undefined)
     const { signal } = new AbortController()
-    const answering = whenListening(port, signal)
+    const listening = whenListening(port, signal)
     const server = createServer((socket) => socket.destroy()).listen(port, host)
     t.teardown(() => server.close())
-    t.equal(await answering, host === '::1' ? `[::1]:${port}` : `127.0.0.1:${port}`)
+    t.equal(await listening, host === '::1' ? `[::1]:${port}` : `127.0.0.1:${port}`)
   }
 })
 
@@ -30,12 +30,12 @@ t.test(
         return server
       }
       process.seteuid!(65_534)
-      const occupant = await listen(hostile).finally(() => process.seteuid!(0))
-      const probed = once(occupant, 'connection')
-      const answering = whenListening(port, new AbortController().signal, 0)
+      const foreignListener = await listen(hostile).finally(() => process.seteuid!(0))
+      const probed = once(foreignListener, 'connection')
+      const listening = whenListening(port, new AbortController().signal, 0)
       await probed
       await listen(local)
-      t.equal(await answering, local === '::1' ? `[::1]:${port}` : `127.0.0.1:${port}`)
+      t.equal(await listening, local === '::1' ? `[::1]:${port}` : `127.0.0.1:${port}`)
     }
   },
 )
@@ -54,7 +54,7 @@ t.test('rejects a port in use', async (t) => {
 
 t.test('stops waiting on abort', async (t) => {
   const stop = new AbortController()
-  const answering = whenListening(await findPort(undefined), stop.signal)
+  const listening = whenListening(await findPort(undefined), stop.signal)
   stop.abort()
-  await t.rejects(answering)
+  await t.rejects(listening)
 })

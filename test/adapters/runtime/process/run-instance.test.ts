@@ -82,7 +82,7 @@ t.test(
   'starts an instance without inherited files or core dumps, in its own process group',
   async (t) => {
     const folder = makeTempFolder(t, 'runtime')
-    const file = join(makeTempFolder(t, 'told'), 'told')
+    const file = join(makeTempFolder(t, 'limits'), 'limits')
     const script = `{ ls -l /proc/$$/fd; ulimit -c; ps -o pgid= -p $$; echo $$; } >${file}; exec node main.cjs`
     const { program, ...others } = makeWorkload(t, SERVE_CODE)
     const workload = { ...others, program: { ...program, command: ['sh', '-c', script] } }
@@ -189,7 +189,7 @@ t.test(
 t.test('sends one SIGTERM to a program behind a shell and waits', async (t) => {
   const { runtime } = openProcessRuntime(t)
   const source = `${SERVE_CODE}; process.on('SIGTERM', () => {
-    console.log('asked')
+    console.log('request')
     setTimeout(() => process.exit(console.log('done')), 200)
   })`
   const secondWorkload = makeWorkload(t, source)
@@ -203,7 +203,7 @@ t.test('sends one SIGTERM to a program behind a shell and waits', async (t) => {
   })()
   await runtime.close()
   await reading
-  t.strictSame(texts.slice(1), ['asked', 'done'])
+  t.strictSame(texts.slice(1), ['request', 'done'])
 })
 
 t.test('finishes the calls of a program without graceful shutdown first', async (t) => {
@@ -228,15 +228,15 @@ t.test('kills an instance beyond its memory limit and reports it', async (t) => 
     t,
     `process.on('SIGTERM', () => {})
     setTimeout(() => {
-      console.log('takes it')
-      globalThis.kept = Buffer.alloc(200 * 1024 * 1024, 1)
+      console.log('allocating')
+      globalThis.retained = Buffer.alloc(200 * 1024 * 1024, 1)
     }, 50)`,
     { resources: { memoryBytes: 128 * 1024 * 1024 } },
   )
   const { error } = await whenState(runtime, ({ error }) => error !== undefined)
   // The reported peak may have been measured during the fork.
-  const [, took] = /used (\d+) MiB of memory, limit 128 MiB; last line: takes it/.exec(error!)!
-  t.ok(Number(took) > 128)
+  const [, usedMiB] = /used (\d+) MiB of memory, limit 128 MiB; last line: allocating/.exec(error!)!
+  t.ok(Number(usedMiB) > 128)
   await runtime.remove(workload)
 })
 

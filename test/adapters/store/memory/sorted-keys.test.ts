@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { createSortedKeys } from '../../../../adapters/store/memory/sorted-keys.ts'
 import { compareKeys } from '../../../../domain/store/compare-keys.ts'
-import { toRuns } from '../../../fixtures/property-runs.ts'
+import { scaleRuns } from '../../../fixtures/property-runs.ts'
 
 t.test('iterates over the remaining keys in both directions', async () => {
   const key = fc.string({ unit: 'binary', maxLength: 4 })
@@ -28,7 +28,7 @@ t.test('iterates over the remaining keys in both directions', async () => {
         return same(forward, expected) && same(backward, expected.reverse())
       },
     ),
-    { numRuns: toRuns(100) },
+    { numRuns: scaleRuns(100) },
   )
 })
 

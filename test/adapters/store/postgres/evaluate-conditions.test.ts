@@ -78,7 +78,7 @@ t.test('returns the deleted version and writes only effective deletions', async 
     ['delete a', 'write new', 'delete new'],
   )
   t.same(
-    plan.checks.map(({ place: key, version }) => [key.key, version]),
+    plan.checks.map(({ place, version }) => [place.key, version]),
     [
       ['a', 7],
       ['nothing', 0],

@@ -6,45 +6,47 @@ import { type PostgresServer, startPostgres } from '../../../fixtures/postgres.t
 t.test('the schema', async (t) => {
   const server = await startPostgres(t)
   if (server === undefined) return
-  const quiet = (): void => {}
+  const noWarning = (): void => {}
 
   t.test('is created once by concurrent gateways', async (t) => {
     const clients = await Promise.all(Array.from({ length: 8 }, () => connect(t, server)))
-    await Promise.all(clients.map((client) => prepareSchema(client, 'many', quiet)))
+    await Promise.all(clients.map((client) => prepareSchema(client, 'many', noWarning)))
     t.same((await clients[0]!.query('SELECT version FROM many.schema_version')).rows, [
       { version: 2 },
     ])
     t.same((await clients[0]!.query('SELECT count(*)::int FROM many.records')).rows, [{ count: 0 }])
-    await prepareSchema(clients[0]!, 'many', quiet)
+    await prepareSchema(clients[0]!, 'many', noWarning)
   })
 
   t.test('is created atomically', async (t) => {
     const client = await connect(t, server)
     await client.query('CREATE SCHEMA half; CREATE TABLE half.versions ()')
-    await t.rejects(prepareSchema(client, 'half', quiet), { code: '42P07' })
+    await t.rejects(prepareSchema(client, 'half', noWarning), { code: '42P07' })
     t.same((await client.query(`SELECT to_regclass('half.records') AS found`)).rows, [
       { found: null },
     ])
     await client.query('DROP TABLE half.versions')
-    await prepareSchema(client, 'half', quiet)
+    await prepareSchema(client, 'half', noWarning)
   })
 
   t.test('can be created by an administrator for a restricted role', async (t) => {
     await server.query('CREATE ROLE guest LOGIN PASSWORD $$guest$$')
     const url = server.url().replace(/mx:[^@]*@/, 'guest:guest@')
     const client = await connect(t, server, url)
-    await t.rejects(prepareSchema(client, 'given', quiet), {
+    await t.rejects(prepareSchema(client, 'granted', noWarning), {
       code: '42501',
       message: /permission denied for database mx/,
     })
-    await server.query('CREATE SCHEMA given AUTHORIZATION guest', 'mx')
-    await prepareSchema(client, 'given', quiet)
-    t.same((await client.query('SELECT version FROM given.schema_version')).rows, [{ version: 2 }])
+    await server.query('CREATE SCHEMA granted AUTHORIZATION guest', 'mx')
+    await prepareSchema(client, 'granted', noWarning)
+    t.same((await client.query('SELECT version FROM granted.schema_version')).rows, [
+      { version: 2 },
+    ])
   })
 
   t.test('is upgraded from version 1 and counts its records', async (t) => {
     const client = await connect(t, server)
-    await prepareSchema(client, 'older', quiet)
+    await prepareSchema(client, 'older', noWarning)
     await client.query(`
       DROP TABLE older.usage;
       DROP FUNCTION older.count_usage CASCADE;
@@ -55,7 +57,7 @@ t.test('the schema', async (t) => {
       INSERT INTO older.records (database, "table", key, value, metadata, expires, version)
       VALUES ('tb', 'shop', 'k', '\\x010203', '{}', 0, 1), ('tb', 'auth', 'k', '\\x01', '{}', 0, 2)
     `)
-    await prepareSchema(client, 'older', quiet)
+    await prepareSchema(client, 'older', noWarning)
     const read = () =>
       client.query('SELECT kind, bytes::int FROM older.usage WHERE database = $1 ORDER BY kind', [
         'tb',
@@ -73,9 +75,9 @@ t.test('the schema', async (t) => {
 
   t.test('rejects the schema of a newer mx', async (t) => {
     const client = await connect(t, server)
-    await prepareSchema(client, 'newer', quiet)
+    await prepareSchema(client, 'newer', noWarning)
     await client.query('UPDATE newer.schema_version SET version = 99')
-    await t.rejects(prepareSchema(client, 'newer', quiet), {
+    await t.rejects(prepareSchema(client, 'newer', noWarning), {
       message: 'the schema newer in PostgreSQL has version 99 of a newer mx; this one supports 2',
     })
   })
@@ -85,7 +87,7 @@ t.test('the schema', async (t) => {
       `CREATE DATABASE latin OWNER mx ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0`,
     )
     const client = await connect(t, server, server.url('sslmode=disable', 'latin'))
-    await t.rejects(prepareSchema(client, 'mx', quiet), {
+    await t.rejects(prepareSchema(client, 'mx', noWarning), {
       message: /must have the encoding UTF8, got LATIN1; use CREATE DATABASE/,
     })
   })

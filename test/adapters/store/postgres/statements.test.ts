@@ -18,15 +18,8 @@ t.test('uses an index in every statement without statistics', async (t) => {
   await prepareSchema(client, 'mx', () => {})
   await client.query(`INSERT INTO mx.records SELECT 'mx', 't' || i % 3, 'k' || i, '', '{}', i % 2, i
     FROM generate_series(1, 2000) AS i`)
-  const {
-    read,
-    scan,
-    listTables,
-    listTablesOf: listTablesIn,
-    readVersions,
-    findExpired,
-    write,
-  } = createStatements('mx')
+  const { read, scan, listTables, listDatabaseTables, readVersions, findExpired, write } =
+    createStatements('mx')
   const range = { limit: 10, maxBytes: 1000 }
   const statements: [Statement, string][] = [
     [read, `'mx', 't1', 'k1'`],
@@ -39,7 +32,7 @@ t.test('uses an index in every statement without statistics', async (t) => {
     [scan({ ...range, to: 'z', keysOnly: true }), `'mx', 't1', '', 10, 'z'`],
     [scan({ ...range, to: 'z', keysOnly: true, reverse: true }), `'mx', 't1', '', 10, 'z'`],
     [listTables, `'mx', 't1', 10`],
-    [listTablesIn, `'mx', 't1', 10`],
+    [listDatabaseTables, `'mx', 't1', 10`],
     [readVersions, KEYS],
     [findExpired, '5000, 10'],
   ]
@@ -75,13 +68,13 @@ t.test('lists tables without scanning their records', async (t) => {
   await prepareSchema(client, 'mx', () => {})
   await client.query(`INSERT INTO mx.records SELECT 'db' || i % 2, 't' || i % 5, 'k' || i, '', '{}', 0, i
     FROM generate_series(1, 5000) AS i`)
-  const { listTables, listTablesOf: listTablesIn } = createStatements('mx')
+  const { listTables, listDatabaseTables } = createStatements('mx')
   for (const [{ text }, values, tables] of [
     [listTables, ['', '', 100], 10],
     [listTables, ['', '', 3], 3],
     [listTables, ['db0', 't4', 100], 5],
-    [listTablesIn, ['db1', '', 100], 5],
-    [listTablesIn, ['db1', 't1', 2], 2],
+    [listDatabaseTables, ['db1', '', 100], 5],
+    [listDatabaseTables, ['db1', 't1', 2], 2],
   ] as const) {
     await client.query('BEGIN')
     const before = await readStatistics(client)

@@ -32,17 +32,17 @@ t.test('writing', async (t) => {
     const other = open(t, server)
     await other.commit([[write('raced')]], NOW_MS)
     let attempts = 0
-    let late: Promise<unknown> = Promise.resolve()
+    let lastCommit: Promise<unknown> = Promise.resolve()
     const version = await writeAtomically(connections, STATEMENTS, async (on) => {
       const read = await on(STATEMENTS.read, ['mx', 'counters', 'raced'])
       const version = Number(read[0]![2])
-      const racing = Promise.resolve(other.commit([[write('raced')]], NOW_MS))
-      if (++attempts <= 2) await racing
-      else late = racing
+      const concurrentCommit = Promise.resolve(other.commit([[write('raced')]], NOW_MS))
+      if (++attempts <= 2) await concurrentCommit
+      else lastCommit = concurrentCommit
       return { plan: getPlan(write('raced'), version), toResult: (first) => first }
     })
     t.equal(attempts, 3)
-    const [[generationAfter]] = (await late) as [[number]]
+    const [[generationAfter]] = (await lastCommit) as [[number]]
     t.ok(generationAfter > version, 'the other transaction waited')
     t.equal((await other.read(table, 'raced'))!.version, generationAfter)
   })

@@ -23,9 +23,9 @@ t.test(
       message: new RegExp(`with this ID\\. The initial password is in ${file}\\. 'mx auth reset' `),
     })
     const rejected = { status: 2, message: /^Secret not correct/ }
-    await t.rejects(login('nobody', '--password=x'), {
+    await t.rejects(login('missing', '--password=x'), {
       ...rejected,
-      message: /An administrator can reset it: mx auth update secret nobody$/,
+      message: /An administrator can reset it: mx auth update secret missing$/,
     })
     t.equal(readConfig().get('local.current-user'), 'admin', 'the current login is unchanged')
   },

@@ -58,7 +58,7 @@ t.test('errors have the documented messages and exit statuses', async (t) => {
     [['echo', 'Call'], 'Method name "Call" invalid format. Expecting service.endpoint', 3],
     [['ehco', 'Echo.Call'], 'Service "ehco" not found, did you mean echo?', 4],
     [['echo', 'Echo.Cal'], 'Service method "Echo.Cal" not found, did you mean Echo.Call?', 5],
-    [['nobody', 'Nobody.Call'], /^Service "nobody" not found/, 4],
+    [['missing', 'Missing.Call'], /^Service "missing" not found/, 4],
     [['echo', 'Echo.None'], /^Service method "Echo\.None" not found/, 5],
     [['echo', 'Echo.Call', '{"id":"x"}'], /request\.id/, 127],
     [['echo', 'Echo.Call', '{'], /^the request must be JSON: /, 2],

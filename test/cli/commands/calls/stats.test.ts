@@ -42,8 +42,8 @@ t.test('an unreachable node has no statistics', async (t) => {
   t.equal(status, 200)
   t.match(await run(statsCommand, 'away'), /VERSION {2}v1\n\nNODE.*\naway-1\t127\.0\.0\.1:1\t+\n$/)
   t.notMatch(await run(statsCommand, '--all=custom'), /auth/)
-  await t.rejects(run(statsCommand, 'nobody'), {
-    message: /^Service not found: nobody/,
+  await t.rejects(run(statsCommand, 'missing'), {
+    message: /^Service not found: missing/,
     status: 4,
   })
   await t.rejects(run(statsCommand, '--all=none'), { message: /builtin or custom/, status: 2 })

@@ -43,8 +43,8 @@ t.test('-o json prints headers and body of a message, a binary body in base64', 
 
 t.test('Ctrl-C ends subscribe with status 0', async (t) => {
   const { child, ended, waitUntil } = start('broker', 'subscribe', 'ticks')
-  const shown = waitUntil(/tick/)
-  await publishUntil(shown, ['ticks', 'tick'])
+  const received = waitUntil(/tick/)
+  await publishUntil(received, ['ticks', 'tick'])
   child.kill('SIGINT')
   t.equal(await ended, 0)
 })

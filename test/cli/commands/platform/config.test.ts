@@ -50,17 +50,17 @@ t.test('a value is read from a UTF-8 file', async (t) => {
 })
 
 t.test('without a value, set prompts at a terminal, without echo for a secret', async (t) => {
-  t.match(await mx(['config', 'set', 'asked']), {
+  t.match(await mx(['config', 'set', 'prompted']), {
     code: 2,
     stderr: 'mx: VALUE is required without a terminal\n',
   })
-  const shown = await runAtTerminal(t, ['config', 'set', '--secret', 'asked'], {
+  const output = await runAtTerminal(t, ['config', 'set', '--secret', 'prompted'], {
     ...{ cwd: home, env, question: 'Enter value: ', answer: 'hush' },
   })
-  if (shown === undefined) return t.comment('script is not installed')
-  t.match(shown, 'asked was set')
-  t.notMatch(shown, 'hush')
-  t.equal(await get('asked', '--secret'), 'hush\n')
+  if (output === undefined) return t.comment('script is not installed')
+  t.match(output, 'prompted was set')
+  t.notMatch(output, 'hush')
+  t.equal(await get('prompted', '--secret'), 'hush\n')
 })
 
 t.test('a missing value is reported on standard error with status 1', async (t) => {
@@ -69,8 +69,8 @@ t.test('a missing value is reported on standard error with status 1', async (t) 
     stdout: '',
     stderr: 'mx: not found: a.nothing\n',
   })
-  await t.rejects(get('x', '--namespace=nobody'), {
-    message: 'not found: nobody has no configuration',
+  await t.rejects(get('x', '--namespace=missing'), {
+    message: 'not found: missing has no configuration',
     status: 1,
   })
 })

@@ -21,8 +21,8 @@ t.test('registry get shows versions, nodes and endpoints of a service', async (t
 })
 
 t.test('an unknown service exits 4 with a hint', async (t) => {
-  await t.rejects(run(registryCommand, 'get', 'nobody'), {
-    message: "Service not found: nobody. See 'mx services'",
+  await t.rejects(run(registryCommand, 'get', 'missing'), {
+    message: "Service not found: missing. See 'mx services'",
     status: 4,
   })
 })

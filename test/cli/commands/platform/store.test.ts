@@ -81,7 +81,7 @@ t.test('databases and tables are listed', async (t) => {
   t.ok((await store('databases')).split('\n').includes('acme'))
   t.equal(await store('tables', '-d', 'acme'), 'shop\n')
   t.ok((await store('tables')).split('\n').includes('many'))
-  await t.rejects(store('tables', '-d', 'nobody'), { message: /database with records/ })
+  await t.rejects(store('tables', '-d', 'missing'), { message: /database with records/ })
 })
 
 t.test('malformed arguments are rejected with the expected form', async (t) => {

@@ -141,7 +141,7 @@ t.test('-f prints new lines until its reader closes the pipe', async (t) => {
   t.equal(output.stdout, 'line 20\nlater\n')
   child.stdout!.destroy()
   await waitUntil(() => {
-    runtime.write('to nobody')
+    runtime.write('unread')
     return child.exitCode !== null
   })
   await ended.catch(() => {})

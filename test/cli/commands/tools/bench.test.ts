@@ -160,7 +160,7 @@ t.test('invalid flags, values and URLs exit 2 and are named', async (t) => {
 t.test('mx bench exits 1 if no response was successful', async (t) => {
   const address = await serve(t, (_request, response) => response.writeHead(404).end())
   const { status, stdout, stderr } = await runBench(
-    '/nobody',
+    '/missing',
     ...['--address', address, '--connections=1', '--duration=100ms'],
   )
   t.equal(status, 1)

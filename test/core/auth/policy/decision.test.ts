@@ -28,7 +28,7 @@ t.test(
     t.equal(await authorize('', 'mx', createAccount()), true)
     t.equal(await authorize('acme', 'mx', createAccount()), true)
     t.equal(await authorize('acme', 'mx', createAccount({ issuer: 'acme' })), false)
-    source.setRules('acme', createRule({ id: 'nobody', access: 'DENIED' }))
+    source.setRules('acme', createRule({ id: 'deny-all', access: 'DENIED' }))
     await new Promise(setImmediate)
     t.equal(await authorize('acme', 'mx', createAccount()), false)
     t.equal(await authorize('acme', 'acme', createAccount()), false)

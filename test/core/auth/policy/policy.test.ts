@@ -2,8 +2,8 @@ import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { Policy } from '../../../../core/auth/policy/policy.ts'
 import type { Account, Resource, Rule } from '../../../../core/contracts/auth.ts'
-import { decideNaively } from '../../../fixtures/naive-rules.ts'
-import { toRuns } from '../../../fixtures/property-runs.ts'
+import { decideByReference } from '../../../fixtures/naive-rules.ts'
+import { scaleRuns } from '../../../fixtures/property-runs.ts'
 
 /** Parses `id scope access resource priority`; the `<public>` scope includes anonymous callers. */
 function toRule(line: string): Rule {
@@ -29,16 +29,16 @@ function authorize(
   resource: Resource,
 ): string {
   const { type, name, endpoint } = resource
-  const ruling = policy.caller(account).access(type, name, endpoint)
+  const decision = policy.caller(account).access(type, name, endpoint)
   if (type === 'service')
     t.same(
       policy.caller(account).call(name, endpoint),
-      ruling,
+      decision,
       'call() and access() agree on a service',
     )
-  const access = ruling.rule?.access ?? 'DENIED'
-  t.equal(ruling.granted, access === 'GRANTED')
-  return ruling.rule === undefined ? 'denied: no rule' : `${access} by ${ruling.rule.id}`
+  const access = decision.rule?.access ?? 'DENIED'
+  t.equal(decision.granted, access === 'GRANTED')
+  return decision.rule === undefined ? 'denied: no rule' : `${access} by ${decision.rule.id}`
 }
 
 const DEFAULT = 'default <public> GRANTED *:*:* 0'
@@ -93,23 +93,25 @@ t.test(
       for (const [caller, account] of Object.entries(CALLERS))
         for (const resource of RESOURCES) {
           const { type, name, endpoint } = resource
-          const expected = decideNaively('mx', rules, account, resource)
+          const expected = decideByReference('mx', rules, account, resource)
           const title = `${lines.join(', ') || 'no rules'}: ${caller}, ${type}:${name}:${endpoint}`
-          const ruling = authorize(t, policy, account, resource)
-          t.equal(ruling, expected, title)
-          if (account !== undefined && !ruling.startsWith('GRANTED')) {
+          const decision = authorize(t, policy, account, resource)
+          t.equal(decision, expected, title)
+          if (account !== undefined && !decision.startsWith('GRANTED')) {
             const isGrantedWith = (scope: string) =>
-              decideNaively(
+              decideByReference(
                 'mx',
                 rules,
                 { ...account, scopes: [...account.scopes, scope] },
                 resource,
               ).startsWith('GRANTED')
-            const sufficient = ['admin', 'staff'].filter(isGrantedWith)
+            const sufficientScopes = ['admin', 'staff'].filter(isGrantedWith)
             const missing = policy.findMissingScope(account, resource)
             const isExpected =
-              missing === undefined ? sufficient.length === 0 : sufficient.includes(missing)
-            t.ok(isExpected, `${title}: missing scope ${missing} of ${sufficient}`)
+              missing === undefined
+                ? sufficientScopes.length === 0
+                : sufficientScopes.includes(missing)
+            t.ok(isExpected, `${title}: missing scope ${missing} of ${sufficientScopes}`)
           }
           cases++
         }
@@ -186,14 +188,16 @@ t.test('a policy decides like a naive implementation for random rules and calls'
       const policy = new Policy('mx', rules as readonly Rule[])
       return calls.every(([account, resource]) => {
         const { type, name, endpoint } = resource
-        const ruling = policy.caller(account as Account | undefined).access(type, name, endpoint)
-        const access = ruling.granted ? 'GRANTED' : 'DENIED'
+        const decision = policy.caller(account as Account | undefined).access(type, name, endpoint)
+        const access = decision.granted ? 'GRANTED' : 'DENIED'
         const output =
-          ruling.rule === undefined ? 'denied: no rule' : `${access} by ${ruling.rule.id}`
-        return output === decideNaively('mx', rules as readonly Rule[], account as never, resource)
+          decision.rule === undefined ? 'denied: no rule' : `${access} by ${decision.rule.id}`
+        return (
+          output === decideByReference('mx', rules as readonly Rule[], account as never, resource)
+        )
       })
     }),
-    { numRuns: toRuns(3000) },
+    { numRuns: scaleRuns(3000) },
   )
 })
 

@@ -210,7 +210,7 @@ t.test('in a flood of logins, an address that has logged in before has priority'
       )
   const unknownAddresses = Array.from({ length: 40 }, (_, i) => logIn(`198.51.100.${i}`))
   // More attempts than one address may have in flight.
-  const known = Array.from({ length: 40 }, () => logIn(JANE.address))
+  const priorityLogins = Array.from({ length: 40 }, () => logIn(JANE.address))
   await new Promise(setImmediate)
   clock.ms += 60_000
   mock.timers.tick(60_000)
@@ -219,7 +219,7 @@ t.test('in a flood of logins, an address that has logged in before has priority'
     running.shift()?.()
     await new Promise(setImmediate)
   }
-  t.same(await Promise.all(known), Array(40).fill('in'))
+  t.same(await Promise.all(priorityLogins), Array(40).fill('in'))
   t.same(
     await Promise.all(unknownAddresses.slice(0, 2)),
     ['in', 'in'],

@@ -35,12 +35,12 @@ t.test('a watch that fails is restarted, and its last value stays available', as
 })
 
 /** A watch that cannot start. */
-const breakDown = (): AsyncIterable<number> => {
+const failToStart = (): AsyncIterable<number> => {
   throw new Error('broken')
 }
 
 t.test('first() rejects with the error of a watch that cannot start', async (t) => {
-  const { watch } = open(breakDown)
+  const { watch } = open(failToStart)
   await t.rejects(watch.first(), { message: 'broken' })
   await t.rejects(watch.first(), { message: 'broken' }, 'for later callers, too')
   watch.close()
@@ -54,7 +54,7 @@ t.test('close rejects pending first() calls and ends an outage', async (t) => {
   pending.watch.close()
   await t.rejects(first, { message: 'the watch was closed' })
   t.same(pending.outages, [])
-  const broken = open(breakDown)
+  const broken = open(failToStart)
   await t.rejects(broken.watch.first())
   broken.watch.close()
   t.same(broken.outages.at(-1), undefined)

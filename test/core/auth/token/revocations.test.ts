@@ -13,7 +13,7 @@ const SESSION: Session = {
 function open(...all: Revocation[]) {
   const clock = { ms: 10_000 }
   const revocations = new Revocations(() => clock.ms)
-  for (const one of all) revocations.add(one)
+  for (const byToken of all) revocations.add(byToken)
   return {
     clock,
     revocations,
@@ -22,9 +22,9 @@ function open(...all: Revocation[]) {
 }
 
 t.test('a token is revoked by its id or by its session', (t) => {
-  const one = open(TOKEN)
-  t.ok(one.isRevoked())
-  t.notOk(one.isRevoked({ id: 's1.t2' }))
+  const byToken = open(TOKEN)
+  t.ok(byToken.isRevoked())
+  t.notOk(byToken.isRevoked({ id: 's1.t2' }))
   const all = open({ ...TOKEN, id: 's1' })
   t.ok(all.isRevoked())
   t.ok(all.isRevoked({ id: 's1.t2' }))

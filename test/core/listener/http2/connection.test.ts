@@ -38,18 +38,18 @@ t.test(
   async (t) => {
     let pending: Exchange | undefined
     const { port, served, gateway } = await open(t, (x) => {
-      if (x.path === '/held') pending = x
+      if (x.path === '/pending') pending = x
     })
     const raw = new Http2Raw(port)
-    const stream = raw.open(toRequest('/held'))
+    const stream = raw.open(toRequest('/pending'))
     await waitUntil(() => pending !== undefined)
     const cancel = Buffer.from([0, 0, 0, 8])
     for (let i = 0; i < 900; i++)
-      raw.send(toFrame(FRAME.RST_STREAM, 0, raw.open(toRequest('/taken-back')), cancel))
+      raw.send(toFrame(FRAME.RST_STREAM, 0, raw.open(toRequest('/cancelled')), cancel))
     const { code } = readGoaway(await raw.waitUntil(isGoaway))
     t.equal(code, ENHANCE_YOUR_CALM)
     t.ok(served.length < 300, `${served.length} started`)
-    pending!.reply(200, 'answered')
+    pending!.reply(200, 'done')
     await raw.waitUntil(isReplyTo(stream))
     await raw.client.ended()
     await waitUntil(() => gateway.inFlight === 0)
@@ -205,7 +205,7 @@ t.test('a malformed frame closes the connection, and ends its requests', async (
       await waitUntil(() => pending !== undefined)
       raw.send(frame)
       await raw.waitUntil(isGoaway)
-      pending!.reply(200, 'answered')
+      pending!.reply(200, 'done')
       await raw.client.ended()
       await waitUntil(() => gateway.inFlight === 0)
       raw.destroy()

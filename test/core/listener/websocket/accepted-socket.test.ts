@@ -5,7 +5,7 @@ import { AcceptedSocket } from '../../../../core/listener/websocket/accepted-soc
 const MIB = 1024 * 1024
 
 /** A WebSocket whose library ignores pauses. */
-class Unstoppable extends AcceptedSocket {
+class UnpausableSocket extends AcceptedSocket {
   bufferedBytes = 0
 
   constructor(ends: string[]) {
@@ -52,7 +52,7 @@ for (const [description, size] of [
         bodyMemory.maxBytes = maxBytes
       })
       const ends: string[] = []
-      const socket = new Unstoppable(ends)
+      const socket = new UnpausableSocket(ends)
       const message = new Uint8Array(size)
       for (let i = 0; i < 1_000_000; i++) socket.read(message)
       t.strictSame(ends, [], 'not while the client is read')
@@ -75,7 +75,7 @@ t.test(
   'data pending for a slow client counts towards the memory until the client catches up',
   (t) => {
     const before = replyMemory.usedBytes
-    const socket = new Unstoppable([])
+    const socket = new UnpausableSocket([])
     const counted = () => replyMemory.usedBytes - before
     t.equal(socket.send(new Uint8Array(MIB), true), true)
     t.equal(counted(), 0, 'not before the socket reports back-pressure')

@@ -16,8 +16,8 @@ async function open(t: Test, calls: string[]) {
   const [{ socket: connection }] = await once(socket, 'upgrade')
   ;(await accepted).pause()
   const client = { getBufferedAmount: () => 0 } as ConstructorParameters<typeof ClientThrottle>[0]
-  const toggle = { pause: () => calls.push('pause'), resume: () => calls.push('resume') }
-  const throttle = new ClientThrottle(client, toggle, () => {})
+  const socketSwitch = { pause: () => calls.push('pause'), resume: () => calls.push('resume') }
+  const throttle = new ClientThrottle(client, socketSwitch, () => {})
   const onOverflow = (): void => void calls.push('overflow')
   const writer = new BackendWriter(socket, connection, Infinity, throttle, onOverflow)
   t.teardown(() => writer.drop())

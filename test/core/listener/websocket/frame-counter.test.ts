@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { PROTOCOL_ERROR, TOO_BIG } from '../../../../core/listener/websocket/close-codes.ts'
 import { FrameMeter, toCloseFrame } from '../../../../core/listener/websocket/frame-counter.ts'
-import { toRuns } from '../../../fixtures/property-runs.ts'
+import { scaleRuns } from '../../../fixtures/property-runs.ts'
 
 interface Frame {
   readonly opcode: number
@@ -72,7 +72,7 @@ t.test('frames are parsed at every chunk size', (t) => {
         return meter.atBoundary && meter.bytes === payload && !meter.closed
       },
     ),
-    { numRuns: toRuns(200) },
+    { numRuns: scaleRuns(200) },
   )
   t.pass()
   t.end()

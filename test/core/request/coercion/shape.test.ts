@@ -27,7 +27,7 @@ t.test('the requestSchema of an endpoint takes precedence over its Value tree', 
 })
 
 t.test('the shape of an endpoint is cached', async (t) => {
-  const one = endpoint({})
-  t.equal(shapeOf(one), shapeOf(one))
-  t.not(shapeOf(one), shapeOf(endpoint({})))
+  const endpointA = endpoint({})
+  t.equal(shapeOf(endpointA), shapeOf(endpointA))
+  t.not(shapeOf(endpointA), shapeOf(endpoint({})))
 })

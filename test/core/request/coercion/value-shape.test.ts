@@ -54,21 +54,21 @@ t.test('messages become objects, lists and maps contain their element type', asy
   )
   if (shape.kind !== 'object') throw new TypeError('no object')
   const { fields } = shape
-  const one = fields.get('node')!
-  t.ok(one.kind === 'object' && one.fields.get('port')?.kind === 'integer')
-  t.same(fields.get('nodes'), { kind: 'list', items: one, first: [] })
+  const nodeShape = fields.get('node')!
+  t.ok(nodeShape.kind === 'object' && nodeShape.fields.get('port')?.kind === 'integer')
+  t.same(fields.get('nodes'), { kind: 'list', items: nodeShape, first: [] })
   t.same(fields.get('tags'), { kind: 'list', items: { kind: 'string' }, first: [] })
   const grid = fields.get('grid')!
   t.ok(grid.kind === 'list' && grid.items.kind === 'list' && grid.items.items.kind === 'integer')
   t.same(fields.get('flags'), { kind: 'object', fields: new Map(), rest: { kind: 'boolean' } })
-  t.same(fields.get('byId'), { kind: 'object', fields: new Map(), rest: one })
+  t.same(fields.get('byId'), { kind: 'object', fields: new Map(), rest: nodeShape })
   t.equal(fields.get('odd')?.kind, 'any')
   t.equal(shape.rest.kind, 'any')
 })
 
 t.test('truncates nesting 10,000 levels deep', async (t) => {
   t.equal(toShape(value('[]'.repeat(10_000))).kind, 'list')
-  let deep = value('string', [], 'a')
-  for (let i = 0; i < 10_000; i++) deep = value('Node', [deep], 'a')
-  t.equal(toShape(deep).kind, 'object')
+  let nested = value('string', [], 'a')
+  for (let i = 0; i < 10_000; i++) nested = value('Node', [nested], 'a')
+  t.equal(toShape(nested).kind, 'object')
 })

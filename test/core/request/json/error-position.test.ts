@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { findJsonFault } from '../../../../core/request/json/error-position.ts'
-import { toRuns } from '../../../fixtures/property-runs.ts'
+import { scaleRuns } from '../../../fixtures/property-runs.ts'
 
 t.test('the first syntax error is reported with its position', async (t) => {
   const cases: [string, string][] = [
@@ -75,13 +75,11 @@ t.test('a syntax error is found if and only if JSON.parse throws', async () => {
         } catch {
           valid = false
         }
-        const faultless = /^expected the end at position \d+, got the end$/.test(
-          findJsonFault(text),
-        )
-        return valid === faultless
+        const isValid = /^expected the end at position \d+, got the end$/.test(findJsonFault(text))
+        return valid === isValid
       },
     ),
-    { numRuns: toRuns(10_000) },
+    { numRuns: scaleRuns(10_000) },
   )
 })
 

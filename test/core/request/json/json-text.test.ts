@@ -6,7 +6,7 @@ import {
   splitObject,
   visitMembers,
 } from '../../../../core/request/json/json-text.ts'
-import { toRuns } from '../../../fixtures/property-runs.ts'
+import { scaleRuns } from '../../../fixtures/property-runs.ts'
 
 t.test('splitObject returns the text of each member unchanged', async (t) => {
   const text =
@@ -52,7 +52,7 @@ t.test('the parsed members of a random object equal the object', async () => {
         return JSON.stringify(members) === JSON.stringify(expected)
       },
     ),
-    { numRuns: toRuns(500) },
+    { numRuns: scaleRuns(500) },
   )
 })
 

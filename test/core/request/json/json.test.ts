@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { type JsonValue, parseJson } from '../../../../core/request/json/json.ts'
-import { toRuns } from '../../../fixtures/property-runs.ts'
+import { scaleRuns } from '../../../fixtures/property-runs.ts'
 
 t.test('JSON is parsed from text or bytes', async (t) => {
   const value = { a: [1, 2.5, 'x', true, null], b: { c: '"\\/' } }
@@ -13,9 +13,9 @@ t.test('JSON is parsed from text or bytes', async (t) => {
 t.test('valid JSON within the limits is parsed as by JSON.parse', async () => {
   fc.assert(
     fc.property(fc.json({ maxDepth: 6 }), fc.nat({ max: 4 }), (text, indent) => {
-      const spaced = JSON.stringify(JSON.parse(text), null, indent)
+      const indented = JSON.stringify(JSON.parse(text), null, indent)
       if (text.includes('__proto__')) return true
-      return JSON.stringify(parseJson(spaced)) === JSON.stringify(JSON.parse(text))
+      return JSON.stringify(parseJson(indented)) === JSON.stringify(JSON.parse(text))
     }),
   )
 })
@@ -67,9 +67,10 @@ t.test('16 MiB of brackets are rejected within 10 seconds', async (t) => {
 })
 
 t.test('rejects more than 100,000 names in all objects with 400', async (t) => {
-  const many = (count: number) => `[${Array.from({ length: count }, () => '{"a":1}').join()}]`
-  t.equal((parseJson(many(100_000)) as JsonValue[]).length, 100_000)
-  t.throws(() => parseJson(many(100_001)), {
+  const makeObjects = (count: number) =>
+    `[${Array.from({ length: count }, () => '{"a":1}').join()}]`
+  t.equal((parseJson(makeObjects(100_000)) as JsonValue[]).length, 100_000)
+  t.throws(() => parseJson(makeObjects(100_001)), {
     code: 400,
     message: 'request body must not contain more than 100000 names',
   })
@@ -148,14 +149,14 @@ t.test(
         } catch (error) {
           return (error as { code?: number }).code === 400
         }
-        let clean = true
+        let isSafe = true
         JSON.parse(text, (name, inner) => {
-          if (name === '__proto__') clean = false
+          if (name === '__proto__') isSafe = false
           return inner
         })
-        return clean && JSON.stringify(value) === JSON.stringify(JSON.parse(text))
+        return isSafe && JSON.stringify(value) === JSON.stringify(JSON.parse(text))
       }),
-      { numRuns: toRuns(5000) },
+      { numRuns: scaleRuns(5000) },
     )
   },
 )

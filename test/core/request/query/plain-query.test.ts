@@ -5,7 +5,7 @@ import { parseSchema } from '../../../../core/request/coercion/schema-shape.ts'
 import type { Shape } from '../../../../core/request/coercion/shape.ts'
 import { formatPlainQuery } from '../../../../core/request/query/plain-query.ts'
 import { parseQuery } from '../../../../core/request/query/query.ts'
-import { toRuns } from '../../../fixtures/property-runs.ts'
+import { scaleRuns } from '../../../fixtures/property-runs.ts'
 
 const SCHEMA = parseSchema(
   JSON.stringify({
@@ -83,6 +83,6 @@ t.test('a formatted plain query equals the result of the full parser', async () 
       const plain = formatPlainQuery(text, shape)
       return plain === undefined || plain === formatWithParser(text, shape)
     }),
-    { numRuns: toRuns(3000) },
+    { numRuns: scaleRuns(3000) },
   )
 })

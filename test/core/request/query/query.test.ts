@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { parsePairs, parseQuery } from '../../../../core/request/query/query.ts'
-import { toRuns } from '../../../fixtures/property-runs.ts'
+import { scaleRuns } from '../../../fixtures/property-runs.ts'
 
 t.test('a query is parsed into pairs of names and values in order', async (t) => {
   const cases: [string, string[]][] = [
@@ -99,7 +99,7 @@ t.test('random queries do not change Object.prototype', async (t) => {
       }
       return Object.keys(Object.prototype).length === 0
     }),
-    { numRuns: toRuns(2000) },
+    { numRuns: scaleRuns(2000) },
   )
   t.same({}, {})
   t.equal(({} as Record<string, unknown>)['a'], undefined)

@@ -22,7 +22,7 @@ t.test('errors of gRPC requests get grpc-status and grpc-message headers', async
 t.test('every HTTP error status has a gRPC status', async (t) => {
   const getStatus = (code: number) =>
     withGrpcStatus(new GatewayError('app', code, ''), 'application/grpc').headers?.[1]
-  const known: [number, string][] = [
+  const cases: [number, string][] = [
     [400, '3'],
     [401, '16'],
     [403, '7'],
@@ -33,7 +33,7 @@ t.test('every HTTP error status has a gRPC status', async (t) => {
     [504, '4'],
     [418, '2'],
   ]
-  for (const [code, status] of known) t.equal(getStatus(code), status, `${code}`)
+  for (const [code, status] of cases) t.equal(getStatus(code), status, `${code}`)
   for (const code of Object.keys(STATUS_CODES).map(Number))
     if (code >= 400) t.match(getStatus(code), /^([1-9]|1[0-6])$/, `${code}`)
 })

@@ -2,16 +2,16 @@ import t from 'tap'
 import { relayMemory } from '../../../../core/limits/memory-budget.ts'
 import { BodyRelay } from '../../../../core/rpc/http/body-relay.ts'
 
-/** Opens a relay whose target accepts `takes` bodies. */
-function open(takes = 0) {
+/** Opens a relay whose target accepts `capacity` bodies. */
+function open(capacity = 0) {
   const target = {
-    takes,
-    got: [] as string[],
+    capacity,
+    received: [] as string[],
     ends: 0,
     sendData(body: Uint8Array): boolean {
-      if (target.takes === 0) return false
-      target.takes--
-      target.got.push(Buffer.from(body).toString())
+      if (target.capacity === 0) return false
+      target.capacity--
+      target.received.push(Buffer.from(body).toString())
       return true
     },
     endData: () => void target.ends++,
@@ -33,7 +33,7 @@ t.test('bodies that the target accepts immediately are not buffered', async (t) 
   push('')
   t.ok(relay.isEmpty)
   t.strictSame(
-    [target.got, consumed],
+    [target.received, consumed],
     [
       ['a', ''],
       [1, 0],
@@ -48,24 +48,27 @@ t.test('rejected bodies and the end are buffered in order', async (t) => {
   for (const text of ['a', 'bb', 'ccc', 'dddd']) push(text)
   relay.end()
   t.notOk(relay.isEmpty)
-  t.strictSame([target.got, consumed, target.ends], [['a'], [1], 0])
-  target.takes = 2
+  t.strictSame([target.received, consumed, target.ends], [['a'], [1], 0])
+  target.capacity = 2
   relay.flush()
-  t.strictSame([target.got, consumed, target.ends], [['a', 'bb', 'ccc'], [1, 2, 3], 0])
-  target.takes = 5
+  t.strictSame([target.received, consumed, target.ends], [['a', 'bb', 'ccc'], [1, 2, 3], 0])
+  target.capacity = 5
   relay.flush()
-  t.strictSame([target.got, consumed, target.ends], [['a', 'bb', 'ccc', 'dddd'], [1, 2, 3, 4], 1])
+  t.strictSame(
+    [target.received, consumed, target.ends],
+    [['a', 'bb', 'ccc', 'dddd'], [1, 2, 3, 4], 1],
+  )
   t.ok(relay.isEmpty)
 })
 
 t.test('a buffered body is not overtaken by a later one', async (t) => {
   const { relay, target, push } = open()
   push('a')
-  target.takes = 9
+  target.capacity = 9
   push('b')
-  t.strictSame(target.got, [])
+  t.strictSame(target.received, [])
   relay.flush()
-  t.strictSame(target.got, ['a', 'b'])
+  t.strictSame(target.received, ['a', 'b'])
 })
 
 t.test('the end is sent by end(), and again by flush()', async (t) => {
@@ -80,9 +83,9 @@ t.test('clear drops the buffered bodies', async (t) => {
   push('a')
   relay.clear()
   t.ok(relay.isEmpty)
-  target.takes = 1
+  target.capacity = 1
   relay.flush()
-  t.strictSame([target.got, consumed], [[], []])
+  t.strictSame([target.received, consumed], [[], []])
 })
 
 t.test('a target that clears the relay within sendData gets no further body', async (t) => {
@@ -115,17 +118,17 @@ t.test('buffered bytes of all relays share a limit, beyond which push returns fa
     relayMemory.maxBytes = maxBytes
   })
   relayMemory.maxBytes = 1000
-  const [one, other] = [open(), open()]
-  t.ok(one.push('x'.repeat(500)))
+  const [first, other] = [open(), open()]
+  t.ok(first.push('x'.repeat(500)))
   t.ok(other.push('x'))
   t.equal(relayMemory.usedBytes, 564, 'a tiny body counts as 64 bytes')
   t.notOk(other.push('x'.repeat(500)))
   t.ok(other.push('x'.repeat(400)))
-  one.target.takes = 1
-  one.relay.flush()
+  first.target.capacity = 1
+  first.relay.flush()
   t.equal(relayMemory.usedBytes, 464)
-  t.ok(one.push('x'.repeat(500)))
-  one.relay.clear()
+  t.ok(first.push('x'.repeat(500)))
+  first.relay.clear()
   other.relay.clear()
   t.equal(relayMemory.usedBytes, 0)
 })
@@ -138,9 +141,9 @@ t.test('sent bodies are freed although the buffer never empties', async (t) => {
   push(text)
   for (let i = 0; i < 50_000; i++) {
     push(text)
-    target.takes = 1
+    target.capacity = 1
     relay.flush()
-    target.got.length = 0
+    target.received.length = 0
   }
   t.equal(relayMemory.usedBytes, text.length)
   const { rss } = process.memoryUsage()

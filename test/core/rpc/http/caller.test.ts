@@ -8,7 +8,7 @@ import { formatMetadata } from '../../../../core/rpc/metadata.ts'
 import { Pool, type PoolOptions } from '../../../../core/upstream/pool/pool.ts'
 import { clock } from '../../../../lib/time/coarse-clock.ts'
 import { listenHttp } from '../../../fixtures/listen.ts'
-import { toRuns } from '../../../fixtures/property-runs.ts'
+import { scaleRuns } from '../../../fixtures/property-runs.ts'
 import { openRawBackend, tick, waitUntil } from '../../../fixtures/raw-backend.ts'
 import { RecordedCall } from '../../../fixtures/rpc.ts'
 
@@ -41,7 +41,7 @@ function send(caller: PlainCaller, fields: Partial<OutgoingCall> = {}): Recorded
 const hasEnded = (call: RecordedCall) => /^(reply|fail|lost|end)/.test(call.events.at(-1) ?? '')
 
 /** Resolves with the events of a call once it has ended. */
-async function settle(call: RecordedCall): Promise<string[]> {
+async function waitForEnd(call: RecordedCall): Promise<string[]> {
   await waitUntil(() => hasEnded(call))
   return call.events
 }
@@ -84,7 +84,7 @@ async function callWithResponse(
   })
   const { caller } = openCaller(t, backend.port)
   const call = send(caller, fields)
-  await settle(call)
+  await waitForEnd(call)
   t.equal(caller.pending, 0)
   t.equal(call.carrier, undefined)
   return call
@@ -120,7 +120,7 @@ t.test('a call is POST / with headers for its names, timeout and metadata', asyn
     ]),
   })
   t.equal(caller.pending, 1)
-  t.strictSame(await settle(call), [
+  t.strictSame(await waitForEnd(call), [
     'reply "content-type: application/json\\r\\nx-reply: a\\r\\n" {"msg":"Hello John"}',
   ])
   t.equal(caller.pending, 0)
@@ -152,9 +152,9 @@ t.test('the content type comes from the metadata, and a body can be bytes or emp
   const { caller } = openCaller(t, port)
   const metadata = formatMetadata(['content-type', 'application/protobuf'])
   const body = Buffer.from([0, 10, 255])
-  t.strictSame(await settle(send(caller, { metadata, body })), ['reply "" '])
-  t.strictSame(await settle(send(caller, { body: '' })), ['reply "" '])
-  t.strictSame(await settle(send(caller, { body: 'grün' })), ['reply "" '])
+  t.strictSame(await waitForEnd(send(caller, { metadata, body })), ['reply "" '])
+  t.strictSame(await waitForEnd(send(caller, { body: '' })), ['reply "" '])
+  t.strictSame(await waitForEnd(send(caller, { body: 'grün' })), ['reply "" '])
   t.strictSame(
     requests.map(({ head: { headers }, body }) => [
       headers['content-type'],
@@ -180,7 +180,7 @@ t.test('metadata cannot override routing, framing or call headers', async (t) =>
   ]
   const fields = [...dropped, 'mx-namespace', 'x-b', 'content-type', 'content-type']
   const call = send(caller, { metadata: fields.map((name) => `${name}: 1\r\n`).join('') })
-  t.strictSame(await settle(call), ['reply "" '])
+  t.strictSame(await waitForEnd(call), ['reply "" '])
   t.strictSame(
     { ...requests[0]!.head.headers },
     {
@@ -318,7 +318,7 @@ t.test('a response that arrives byte by byte is parsed identically', async (t) =
       connection.send(byte)
       await tick()
     }
-    t.strictSame(await settle(call), events)
+    t.strictSame(await waitForEnd(call), events)
   }
 })
 
@@ -426,7 +426,7 @@ t.test('a response over 16 MiB fails with 502', async (t) => {
       call.events.push('reply')
     }
     caller.call(call)
-    await settle(call)
+    await waitForEnd(call)
     t.equal(received, size > MAX_BYTES ? 0 : size)
     t.equal(call.error?.code, size > MAX_BYTES ? 502 : undefined)
   }
@@ -501,7 +501,7 @@ t.test(
             body,
           ])
           pieces = [reply]
-          const expected = [...(await settle(send(caller, { stream: true })))]
+          const expected = [...(await waitForEnd(send(caller, { stream: true })))]
           pieces = []
           for (let at = 0; at < reply.length; ) {
             const size = cutPoints.next().value as number
@@ -509,11 +509,11 @@ t.test(
             at += size
           }
           const call = send(caller, { stream: true })
-          t.strictSame(await settle(call), expected)
+          t.strictSame(await waitForEnd(call), expected)
           t.equal(call.events.filter((event) => /^(end|fail|lost|reply)/.test(event)).length, 1)
         },
       ),
-      { numRuns: toRuns(100) },
+      { numRuns: scaleRuns(100) },
     )
   },
 )
@@ -533,7 +533,7 @@ t.test('lines are delivered as they arrive', async (t) => {
   }
   t.equal(caller.pending, 1)
   connection.send('0\r\n\r\n')
-  t.equal((await settle(call)).at(-1), 'end')
+  t.equal((await waitForEnd(call)).at(-1), 'end')
   send(caller)
   await connection.request(2)
   t.equal(backend.connections.length, 1, 'the connection is reused')
@@ -600,7 +600,7 @@ t.test('a line over 16 MiB fails with 502', async (t) => {
       call.consumed(body.length)
     }
     caller.call(call)
-    await settle(call)
+    await waitForEnd(call)
     const size = MAX_BYTES - 2 + tail.length
     t.equal(received, size > MAX_BYTES ? 0 : size)
     t.equal(call.events.at(-1)?.slice(0, 8), size > MAX_BYTES ? 'fail 502' : 'end')
@@ -611,7 +611,7 @@ t.test('a line over 16 MiB fails with 502', async (t) => {
     response.write(Buffer.alloc(MAX_BYTES + 200_000, 'x'))
   })
   const call = send(openCaller(t, port).caller, { stream: true })
-  t.match((await settle(call)).at(-1), /^fail 502 /)
+  t.match((await waitForEnd(call)).at(-1), /^fail 502 /)
 })
 
 t.test('a slow reader slows the service and buffers at most the window', async (t) => {
@@ -683,7 +683,7 @@ t.test('a program can consume or cancel within a data event', async (t) => {
       depth--
     }
     caller.call(fastReader)
-    t.strictSame(await settle(fastReader), ['start ""', 'data 1', 'data 2', 'data 3', 'end'])
+    t.strictSame(await waitForEnd(fastReader), ['start ""', 'data 1', 'data 2', 'data 3', 'end'])
     for (const last of ['start', 'data 1', 'data 2', 'data 3']) {
       const cancelledCall = new RecordedCall({ stream: true })
       cancelledCall.onEvent = (event) => {
@@ -734,8 +734,8 @@ t.test('a call times out while it is pending or queued', async (t) => {
   const call = send(caller, { timeoutMs: 30 })
   const waiting = send(caller, { timeoutMs: 30 })
   t.equal(caller.pending, 2)
-  await settle(call)
-  await settle(waiting)
+  await waitForEnd(call)
+  await waitForEnd(waiting)
   for (const { lost, events } of [call, waiting]) {
     t.strictSame(lost, { kind: 'timeout', detail: 'no response within 30 ms' })
     t.equal(events.length, 1)
@@ -763,7 +763,7 @@ t.test('connection failures, a full pool and timeouts are distinguished by kind'
   const closed = await openRawBackend(t)
   closed.close()
   const rejected = send(openCaller(t, closed.port).caller)
-  await settle(rejected)
+  await waitForEnd(rejected)
   t.equal(rejected.lost?.kind, 'connect')
 
   const backend = await openRawBackend(t)
@@ -774,7 +774,7 @@ t.test('connection failures, a full pool and timeouts are distinguished by kind'
   const connection = await backend.connection()
   await connection.request()
   connection.socket.destroy()
-  await settle(first)
+  await waitForEnd(first)
   t.equal(first.lost?.kind, 'closed')
 
   // The timeout of the call applies, not the timeout of the pool.
@@ -786,16 +786,16 @@ t.test('connection failures, a full pool and timeouts are distinguished by kind'
   clock.nowMs = performance.now()
   t.strictSame(silent.events, [])
   second.reply('1')
-  await settle(silent)
+  await waitForEnd(silent)
   const late = send(caller, { timeoutMs: 50 })
-  await settle(late)
+  await waitForEnd(late)
   t.equal(late.lost?.kind, 'timeout')
 
   const half = send(caller)
   const third = await backend.connection(2)
   await third.request()
   third.send('HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf').socket.end()
-  await settle(half)
+  await waitForEnd(half)
   t.equal(half.lost?.kind, 'closed')
   t.equal(caller.pending, 0)
 })
@@ -810,14 +810,14 @@ t.test(
       const keepAlive = await backend.connection()
       await keepAlive.request()
       keepAlive.reply('1')
-      await settle(first)
+      await waitForEnd(first)
       await tick()
       keepAlive.socket.destroy()
       const call = send(caller, { body })
       const next = await backend.connection(1)
       await next.request()
       next.reply('2')
-      t.strictSame(await settle(call), ['reply "" 2'])
+      t.strictSame(await waitForEnd(call), ['reply "" 2'])
       t.match(next.text, `content-length: ${body.length}\r\n\r\n${body}`)
     }
   },
@@ -837,8 +837,8 @@ t.test('a drained caller rejects new calls and completes calls in flight', async
   connection.reply('1')
   await connection.request(2)
   connection.reply('2')
-  t.strictSame(await settle(first), ['reply "" 1'])
-  t.strictSame(await settle(second), ['reply "" 2'])
+  t.strictSame(await waitForEnd(first), ['reply "" 1'])
+  t.strictSame(await waitForEnd(second), ['reply "" 2'])
   await connection.ended()
   t.equal(pool.size, 0)
   t.equal(caller.pending, 0)

@@ -144,7 +144,8 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
   t.test(`${name}: bodies are read with a length, chunked, byte by byte and empty`, async (t) => {
     const { connect } = await open(t, name, (call) => call.reply('', `<${Buffer.from(call.body)}>`))
     const client = connect()
-    const getBody = async (nth: number) => (await client.replies(nth)).at(-1)!.split('\r\n\r\n')[1]
+    const getBody = async (index: number) =>
+      (await client.replies(index)).at(-1)!.split('\r\n\r\n')[1]
     client.send(toRequest('abc'))
     t.equal(await getBody(1), '<abc>')
     for (const byte of toRequest('byte by byte')) {
@@ -193,23 +194,23 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
     const headers = [...fields, 'content-length', '1', 'connection', 'x', 'transfer-encoding', 'x']
     const error = new GatewayError('a', 429, 'slow', { headers, repeatable: false })
     const { sendRequest } = await open(t, name, (call) => call.fail(error))
-    const answer = await sendRequest()
-    t.equal(answer.status, 429)
-    t.equal(answer.headers['retry-after'], '7')
-    t.equal(answer.headers['x-name'], 'gr\xfcn')
-    t.equal(answer.headers['content-type'], 'application/json')
-    t.match(JSON.parse(answer.body), { Code: 429, Repeat: false })
-    t.match(JSON.parse(answer.body).Metadata, /^retry-after: 7\r\nx-name: gr\xfcn\r\n/)
+    const response = await sendRequest()
+    t.equal(response.status, 429)
+    t.equal(response.headers['retry-after'], '7')
+    t.equal(response.headers['x-name'], 'gr\xfcn')
+    t.equal(response.headers['content-type'], 'application/json')
+    t.match(JSON.parse(response.body), { Code: 429, Repeat: false })
+    t.match(JSON.parse(response.body).Metadata, /^retry-after: 7\r\nx-name: gr\xfcn\r\n/)
   })
 
   t.test(`${name}: an error is JSON with its status, regardless of Accept`, async (t) => {
     let error = new GatewayError('a', 404, 'no grün', { headers: ['x-a', '1\r\n2'] })
     const { sendRequest } = await open(t, name, (call) => call.fail(error))
     const headers = { Accept: 'application/problem+json' }
-    const answer = await sendRequest('{}', { headers })
-    t.equal(answer.status, 404)
-    t.equal(answer.headers['content-type'], 'application/json')
-    t.equal(answer.body, '{"Id":"a","Code":404,"Detail":"no grün","Status":"Not Found"}')
+    const response = await sendRequest('{}', { headers })
+    t.equal(response.status, 404)
+    t.equal(response.headers['content-type'], 'application/json')
+    t.equal(response.body, '{"Id":"a","Code":404,"Detail":"no grün","Status":"Not Found"}')
     error = new GatewayError('a', 200, 'no error')
     t.match(
       await sendRequest(),
@@ -298,9 +299,9 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
   t.test(`${name}: a request and a response of 16 MiB are allowed`, async (t) => {
     const { sendRequest } = await open(t, name, echo)
     const body = Buffer.alloc(MAX_BYTES, 'x')
-    const answer = await sendRequest(body)
-    t.equal(answer.status, 200)
-    t.ok(answer.body === body.toString())
+    const response = await sendRequest(body)
+    t.equal(response.status, 200)
+    t.ok(response.body === body.toString())
   })
 
   t.test(`${name}: a reply with malformed metadata or over 16 MiB fails with 500`, async (t) => {

@@ -167,13 +167,13 @@ t.test('a streaming call can fail midway or have a single reply', async (t) => {
 
 t.test('a malformed error fails with 502 and the name of the service', async (t) => {
   const { socket, call, receive } = open()
-  const [one, two] = [await call(), await call()]
+  const [first, second] = [await call(), await call()]
   const json = Buffer.from('{"Code":502}').toString('hex')
   receive(`020000000300000001000000 7b7b 0c0000000300000002000000 ${json}`)
-  t.match(one.error, { id: 'helloworld', code: 502 })
-  t.ok(one.isForeign, 'not a protocol error of the service')
-  t.match(two.error, { id: 'helloworld', code: 502 })
-  t.notOk(two.isForeign)
+  t.match(first.error, { id: 'helloworld', code: 502 })
+  t.ok(first.isForeign, 'not a protocol error of the service')
+  t.match(second.error, { id: 'helloworld', code: 502 })
+  t.notOk(second.isForeign)
   t.equal(socket.closed, undefined)
 })
 
@@ -189,8 +189,8 @@ t.test('a call over a size limit fails without sending anything', async (t) => {
   t.match(large.error, { code: 413 })
   t.strictSame(socket.sent, [])
   t.equal(connection.pending, 0)
-  const fits = await call({ body: Buffer.alloc(16 * 1024 * 1024 - 12 - 25) })
-  t.equal(fits.error, undefined)
+  const largest = await call({ body: Buffer.alloc(16 * 1024 * 1024 - 12 - 25) })
+  t.equal(largest.error, undefined)
   t.equal(Buffer.concat(socket.sent).length, 16 * 1024 * 1024 + 12)
 })
 
@@ -214,15 +214,15 @@ t.test(
   async (t) => {
     const { socket, call, receive } = open()
     const start = performance.now()
-    const one = await call({ timeoutMs: 40 })
+    const first = await call({ timeoutMs: 40 })
     t.equal(socket.takeFrames()[0]!.timeoutMs, 40)
-    await waitUntil(() => one.events.length > 0)
+    await waitUntil(() => first.events.length > 0)
     t.ok(performance.now() - start >= 30)
-    t.match(one.lost, { kind: 'timeout', detail: 'no response within 40 ms' })
+    t.match(first.lost, { kind: 'timeout', detail: 'no response within 40 ms' })
     await tick()
     t.match(socket.takeFrames(), [{ type: 'CANCEL', stream: 1 }])
     receive(reply(1))
-    t.equal(one.events.length, 1)
+    t.equal(first.events.length, 1)
     const other = await call({ timeoutMs: 60_000 })
     t.equal(deadlines.size, 1)
     receive(reply(2))
@@ -253,18 +253,18 @@ t.test('a queued call is sent with its remaining time', async (t) => {
 
 t.test('CANCEL ends the call in both directions', async (t) => {
   const { connection, socket, call, receive } = open()
-  const one = await call({ more: true, stream: true })
+  const first = await call({ more: true, stream: true })
   socket.sent = []
-  one.cancel()
-  one.cancel()
-  t.equal(one.sendData('x'), true, 'discarded')
-  one.endData()
-  one.consumed(1_000_000)
+  first.cancel()
+  first.cancel()
+  t.equal(first.sendData('x'), true, 'discarded')
+  first.endData()
+  first.consumed(1_000_000)
   await tick()
   t.strictSame(socket.takeFrames(), [{ type: 'CANCEL', flags: [], stream: 1 }])
   receive(data(1, 1))
   receive(END_1)
-  t.strictSame(one.events, [])
+  t.strictSame(first.events, [])
   t.equal(connection.pending, 0)
 })
 
@@ -272,69 +272,69 @@ t.test(
   'sendData returns false while the window is 0 or less, and one body can exceed it',
   async (t) => {
     const { socket, call, receive } = open()
-    const one = await call({ more: true, body: '' })
+    const first = await call({ more: true, body: '' })
     socket.sent = []
-    t.equal(one.sendData('x'.repeat(262_143)), true)
-    t.equal(one.sendData('x'.repeat(1000)), true, 'exceeds the window')
-    t.equal(one.sendData('y'), false)
+    t.equal(first.sendData('x'.repeat(262_143)), true)
+    t.equal(first.sendData('x'.repeat(1000)), true, 'exceeds the window')
+    t.equal(first.sendData('y'), false)
     await tick()
     t.equal(socket.takeFrames().length, 2)
     receive(credit(1, 999))
-    t.strictSame(one.events, [], 'window 0')
+    t.strictSame(first.events, [], 'window 0')
     receive(credit(1, 1))
-    t.strictSame(one.events, ['credit'])
-    t.equal(one.sendData('y'), true)
-    t.equal(one.sendData('z'), false)
+    t.strictSame(first.events, ['credit'])
+    t.equal(first.sendData('y'), true)
+    t.equal(first.sendData('z'), false)
     receive(credit(1, 1000))
     receive(credit(1, 1000))
-    t.strictSame(one.events, ['credit', 'credit'], 'one credit event per rejected body')
-    one.endData()
-    one.endData()
+    t.strictSame(first.events, ['credit', 'credit'], 'one credit event per rejected body')
+    first.endData()
+    first.endData()
     await tick()
     t.strictSame(
       socket.takeFrames().map(({ type }) => type),
       ['DATA', 'END'],
     )
-    t.throws(() => one.sendData('after the end'), { message: 'endData was already called' })
+    t.throws(() => first.sendData('after the end'), { message: 'endData was already called' })
   },
 )
 
 t.test('a short body uses 64 bytes of the window', async (t) => {
   const { call } = open()
-  const one = await call({ more: true, body: '' })
+  const first = await call({ more: true, body: '' })
   let sent = 0
-  while (one.sendData('')) sent++
+  while (first.sendData('')) sent++
   t.equal(sent, 4096)
 })
 
 t.test('a body over 16 MiB throws without sending anything', async (t) => {
   const { socket, call } = open()
-  const one = await call({ more: true, body: '' })
+  const first = await call({ more: true, body: '' })
   socket.sent = []
-  t.throws(() => one.sendData(Buffer.alloc(16 * 1024 * 1024 + 1)), RangeError)
+  t.throws(() => first.sendData(Buffer.alloc(16 * 1024 * 1024 + 1)), RangeError)
   await tick()
   t.strictSame(socket.sent, [])
-  t.equal(one.sendData('x'), true)
+  t.equal(first.sendData('x'), true)
 })
 
 t.test('a slow socket rejects bodies, and credit follows once it has drained', async (t) => {
   const { connection, socket, call, receive } = open()
-  const one = await call({ more: true, body: '' })
+  const first = await call({ more: true, body: '' })
   const other = await call({ more: true, body: '' })
   socket.slow = true
-  t.equal(one.sendData('a'), true)
+  t.equal(first.sendData('a'), true)
   await tick()
-  t.equal(one.sendData('b'), false)
+  t.equal(first.sendData('b'), false)
   t.equal(other.sendData('c'), false)
   const third = await call()
   t.equal(socket.sent.length, 3, 'the call is queued')
   receive(credit(1, 1))
-  t.strictSame(one.events, [], 'no credit event while the socket is slow')
+  t.strictSame(first.events, [], 'no credit event while the socket is slow')
   other.cancel()
   socket.slow = false
   socket.sent = []
   connection.onDrain()
-  t.strictSame(one.events, ['credit'])
+  t.strictSame(first.events, ['credit'])
   t.strictSame(other.events, [], 'the call was cancelled')
   t.strictSame(
     socket.takeFrames().map(({ type }) => type),
@@ -348,24 +348,24 @@ t.test(
   'CREDIT is sent when half a window is consumed, but never for more than was received',
   async (t) => {
     const { socket, call, receive } = open()
-    const one = await call({ stream: true })
+    const first = await call({ stream: true })
     socket.sent = []
     receive(data(1, 200_000))
-    one.consumed(100_000)
+    first.consumed(100_000)
     await tick()
     t.strictSame(socket.sent, [])
-    one.consumed(100_000)
+    first.consumed(100_000)
     await tick()
     t.match(socket.takeFrames(), [{ type: 'CREDIT', stream: 1, bytes: 200_000 }])
-    one.consumed(1_000_000)
+    first.consumed(1_000_000)
     await tick()
     t.strictSame(socket.sent, [], 'no credit is left')
     receive(`${data(1, 1)}`.repeat(4096))
-    for (let i = 0; i < 4096; i++) one.consumed(1)
+    for (let i = 0; i < 4096; i++) first.consumed(1)
     await tick()
     t.match(socket.takeFrames(), [{ bytes: 131_072 }, { bytes: 131_072 }])
     receive(data(1, 1_000_000))
-    one.consumed(1_000_000)
+    first.consumed(1_000_000)
     await tick()
     t.match(socket.takeFrames(), [{ bytes: 1_000_000 }])
   },
@@ -412,10 +412,10 @@ t.test('only the first GOAWAY is processed', async (t) => {
 
 t.test('a pending call is lost as stopped if the connection closes after GOAWAY', async (t) => {
   const { connection, call, receive } = open()
-  const one = await call()
+  const first = await call()
   receive(goAway(1))
   connection.onClose(1001, 'going away')
-  t.strictSame(one.lost, { kind: 'stopped', detail: 'connection closed (1001 going away)' })
+  t.strictSame(first.lost, { kind: 'stopped', detail: 'connection closed (1001 going away)' })
 })
 
 t.test('GOAWAY without pending calls closes the connection', async (t) => {
@@ -427,12 +427,12 @@ t.test('GOAWAY without pending calls closes the connection', async (t) => {
 
 t.test('a lost connection loses sent calls as closed and unwritten calls as unsent', async (t) => {
   const { connection, reported, call } = open()
-  const one = await call({ timeoutMs: 60_000 })
-  const two = await call()
+  const first = await call({ timeoutMs: 60_000 })
+  const second = await call()
   const three = new RecordedCall({ timeoutMs: 60_000 })
   connection.call(three)
   connection.onClose(1006, 'read ECONNRESET')
-  for (const { lost } of [one, two]) {
+  for (const { lost } of [first, second]) {
     t.strictSame(lost, { kind: 'closed', detail: 'connection closed (1006 read ECONNRESET)' })
   }
   t.match(three.lost, { kind: 'unsent' })
@@ -447,25 +447,25 @@ t.test('a lost connection loses sent calls as closed and unwritten calls as unse
 t.test('calls queued behind a slow socket are lost as unsent', async (t) => {
   const { connection, socket, call } = open()
   socket.slow = true
-  const one = await call()
-  const two = await call()
+  const first = await call()
+  const second = await call()
   connection.onClose(1006, '')
-  t.match(one.lost, { kind: 'closed' })
-  t.match(two.lost, { kind: 'unsent' })
+  t.match(first.lost, { kind: 'closed' })
+  t.match(second.lost, { kind: 'unsent' })
 })
 
 t.test('an event handler can call, cancel and close while a message is processed', async (t) => {
   const { connection, socket, call, receive } = open()
-  const [one, two, three] = [await call(), await call(), await call()]
+  const [first, second, three] = [await call(), await call(), await call()]
   let added: RecordedCall | undefined
-  one.onEvent = () => {
-    two.cancel()
+  first.onEvent = () => {
+    second.cancel()
     added = new RecordedCall()
     connection.call(added)
   }
   receive(`${reply(1)}${reply(2)}${reply(3)}`)
   t.strictSame(
-    [one, two, three].map(({ events }) => events.length),
+    [first, second, three].map(({ events }) => events.length),
     [1, 0, 1],
   )
   await tick()
@@ -479,35 +479,35 @@ t.test('an event handler can call, cancel and close while a message is processed
 
 t.test('cancelling a call in the onLost of another delivers no second event', async (t) => {
   const { connection, call } = open()
-  const [one, two, three] = [await call(), await call(), await call()]
-  one.onEvent = () => two.cancel()
+  const [first, second, three] = [await call(), await call(), await call()]
+  first.onEvent = () => second.cancel()
   connection.terminate('gone')
   t.strictSame(
-    [one, two, three].map(({ events }) => events),
+    [first, second, three].map(({ events }) => events),
     [['lost closed'], [], ['lost closed']],
   )
 })
 
 t.test('a connection with no stream ids left is retired', async (t) => {
   const { connection, socket, reported, call, receive } = open(STREAM_ID_MAX - 2)
-  const one = await call()
+  const first = await call()
   t.strictSame(reported, [])
-  const two = await call()
+  const second = await call()
   t.strictSame(reported, ['retired'])
   t.equal(socket.takeFrames().at(-1)!.stream, STREAM_ID_MAX)
   receive(reply(STREAM_ID_MAX))
   receive(reply(STREAM_ID_MAX - 1))
-  t.strictSame([one.events.length, two.events.length], [1, 1])
+  t.strictSame([first.events.length, second.events.length], [1, 1])
   t.ok(connection.closed)
 })
 
 t.test('a reply to a call that was not sent is a protocol error', async (t) => {
   const { connection, socket, receive } = open()
-  const one = new RecordedCall()
-  connection.call(one)
+  const first = new RecordedCall()
+  connection.call(first)
   receive(reply(1))
   t.equal(socket.closed?.code, 1002)
-  t.strictSame(one.events, ['lost unsent'])
+  t.strictSame(first.events, ['lost unsent'])
 })
 
 t.test('lastSeenMs is set by the first call and by every message', async (t) => {
@@ -524,9 +524,9 @@ t.test('lastSeenMs is set by the first call and by every message', async (t) => 
 
 t.test('messages that are not Buffers are read', async (t) => {
   const { connection, call } = open()
-  const one = await call()
+  const first = await call()
   const bytes = fromHex(`ffff${reply(1, '7b7d')}`)
   const memory = new Uint8Array(bytes)
   connection.onMessage(memory.subarray(2), true)
-  t.strictSame(one.events, ['reply "" {}'])
+  t.strictSame(first.events, ['reply "" {}'])
 })

@@ -70,24 +70,24 @@ t.test('frames are encoded byte for byte as in the test vectors', async (t) => {
 })
 
 t.test('frames of one tick are sent in one message per connection', async (t) => {
-  const one = createWriter()
+  const writer = createWriter()
   const other = createWriter()
-  one.writer.end(1)
+  writer.writer.end(1)
   other.writer.end(2)
-  one.writer.cancel(3)
-  t.strictSame([one.socket.sent, other.socket.sent], [[], []], 'not before the end of the tick')
+  writer.writer.cancel(3)
+  t.strictSame([writer.socket.sent, other.socket.sent], [[], []], 'not before the end of the tick')
   await tick()
-  t.equal(one.socket.sent.length, 1)
+  t.equal(writer.socket.sent.length, 1)
   t.equal(other.socket.sent.length, 1)
   t.strictSame(
-    one.socket.takeFrames().map(({ stream }) => stream),
+    writer.socket.takeFrames().map(({ stream }) => stream),
     [1, 3],
   )
-  one.writer.end(4)
+  writer.writer.end(4)
   await tick()
-  t.equal(one.socket.sent.length, 1, 'one message in the next tick')
+  t.equal(writer.socket.sent.length, 1, 'one message in the next tick')
   await tick()
-  t.equal(one.socket.sent.length, 1)
+  t.equal(writer.socket.sent.length, 1)
 })
 
 t.test('more than 256 KiB are sent immediately', async (t) => {

@@ -36,8 +36,8 @@ function u32(value: number): string {
   return bytes.toString('hex')
 }
 
-const MORE = 1
-const STREAM = 2
+const MORE_FLAG = 1
+const STREAM_FLAG = 2
 
 /** CALL frame to endpoint `e`. */
 function call(
@@ -141,7 +141,7 @@ t.test('messages that are not Buffers are read', async (t) => {
 
 t.test('a call ends with a reply, an error or a stream', async (t) => {
   const { socket, connection, receive, calls } = open()
-  receive(`${call(1)}${call(2)}${call(3, { flags: STREAM })}`)
+  receive(`${call(1)}${call(2)}${call(3, { flags: STREAM_FLAG })}`)
   t.equal(connection.pending, 3)
   const [one, two, three] = calls
   three!.start('a: b\r\n')
@@ -166,7 +166,7 @@ t.test('a call ends with a reply, an error or a stream', async (t) => {
 
 t.test('methods of an ended call do nothing', async (t) => {
   const { socket, receive, calls, events } = open()
-  receive(`${call(1, { flags: MORE | STREAM })}${call(2, { flags: STREAM })}`)
+  receive(`${call(1, { flags: MORE_FLAG | STREAM_FLAG })}${call(2, { flags: STREAM_FLAG })}`)
   calls[0]!.reply('', '')
   receive(cancel(2))
   socket.sent = []
@@ -188,7 +188,7 @@ t.test('methods of an ended call do nothing', async (t) => {
 
 t.test('invalid use by an endpoint throws and sends nothing invalid', async (t) => {
   const { socket, receive, calls } = open()
-  receive(`${call(1)}${call(2, { flags: STREAM })}`)
+  receive(`${call(1)}${call(2, { flags: STREAM_FLAG })}`)
   const [unary, stream] = calls
   t.throws(() => unary!.start(''), { message: 'the caller does not accept a stream' })
   t.throws(() => unary!.sendData('x'), { message: 'the caller does not accept a stream' })
@@ -197,7 +197,7 @@ t.test('invalid use by an endpoint throws and sends nothing invalid', async (t) 
   t.throws(() => stream!.start(''), { message: 'the stream has already started' })
   t.throws(() => stream!.reply('', ''), { message: 'end a stream with endData or fail' })
   t.throws(() => stream!.sendData(Buffer.alloc(16 * 1024 * 1024 + 1)), RangeError)
-  receive(call(3, { flags: STREAM }))
+  receive(call(3, { flags: STREAM_FLAG }))
   t.throws(() => calls[2]!.start(`a: ${'b'.repeat(65536)}\r\n`), TypeError)
   await tick()
   t.match(socket.takeFrames(), [{ type: 'REPLY', stream: 2 }])
@@ -240,7 +240,7 @@ t.test(
   'bodies of the caller arrive before the end, CREDIT is sent for half a window',
   async (t) => {
     const { socket, receive, calls, events } = open()
-    receive(`${call(1, { flags: MORE, body: 'first' })}${data(1, 2)}`)
+    receive(`${call(1, { flags: MORE_FLAG, body: 'first' })}${data(1, 2)}`)
     receive(data(1, 200_000))
     calls[0]!.consumed(2)
     await tick()
@@ -264,7 +264,7 @@ t.test(
   'sendData returns false while the window is 0 or less, and one body can exceed it',
   async (t) => {
     const { socket, receive, calls, events } = open()
-    receive(call(1, { flags: STREAM }))
+    receive(call(1, { flags: STREAM_FLAG }))
     const [stream] = calls
     t.equal(stream!.sendData('x'.repeat(262_143)), true)
     t.equal(stream!.sendData('x'.repeat(1000)), true, 'exceeds the window')
@@ -487,12 +487,12 @@ t.test(
     })
     const message = fromHex(call(1, { body: 'x'.repeat(2 * WS_MESSAGE_MAX_BYTES) }))
     const [first, second, third] = [open(), open(), open()]
-    const begin = ({ connection }: Opened): void =>
+    const startCall = ({ connection }: Opened): void =>
       connection.onMessage(message.subarray(0, WS_MESSAGE_MAX_BYTES), true)
-    begin(first)
-    begin(second)
+    startCall(first)
+    startCall(second)
     t.equal(first.socket.closed, undefined)
-    begin(third)
+    startCall(third)
     t.match(first.socket.closed, { code: 1013 })
     second.connection.onMessage(
       message.subarray(WS_MESSAGE_MAX_BYTES, 2 * WS_MESSAGE_MAX_BYTES),
@@ -502,7 +502,7 @@ t.test(
     second.connection.onMessage(message.subarray(2 * WS_MESSAGE_MAX_BYTES), true)
     t.equal(second.bodies[0]?.length, 2 * WS_MESSAGE_MAX_BYTES)
     const fourth = open()
-    begin(fourth)
+    startCall(fourth)
     fourth.connection.onClose()
     t.equal(frameMemory.usedBytes, before, 'closed connections use no memory')
     t.end()
@@ -602,7 +602,7 @@ t.test('stream heads of cancelled calls count as pending data', async (t) => {
   )
   socket.slow = true
   const { paused, closed } = flood(socket, (i) =>
-    receive(`${call(i, { flags: STREAM })}${cancel(i)}`),
+    receive(`${call(i, { flags: STREAM_FLAG })}${cancel(i)}`),
   )
   t.ok(paused > 0 && paused < closed, `paused after ${paused} calls, closed after ${closed}`)
 })
@@ -638,7 +638,7 @@ t.test(
   'stream bodies are rejected while the connection is slow, and credit follows after the drain',
   async (t) => {
     const { socket, connection, receive, calls, events } = open()
-    receive(`${call(1)}${call(2, { flags: STREAM })}${call(3, { flags: STREAM })}`)
+    receive(`${call(1)}${call(2, { flags: STREAM_FLAG })}${call(3, { flags: STREAM_FLAG })}`)
     socket.slow = true
     calls[0]!.reply('', 'x'.repeat(300_000))
     t.equal(calls[1]!.sendData('y'), false)

@@ -73,11 +73,11 @@ t.test('p2c avoids a busy node', async (t) => {
     upstream.rebalance(balance)
     return ports(upstream, 1000).filter((port) => port === busy.port).length
   }
-  const twoChoices = count({ kind: 'p2c' })
-  const drawn = count({ kind: 'random' })
+  const p2cCount = count({ kind: 'p2c' })
+  const randomCount = count({ kind: 'random' })
   // The busy node is picked only if both draws select it: one request in sixteen instead of one in four.
-  t.ok(twoChoices < 100, `p2c: ${twoChoices} of 1000`)
-  t.ok(drawn > 200, `random: ${drawn} of 1000`)
+  t.ok(p2cCount < 100, `p2c: ${p2cCount} of 1000`)
+  t.ok(randomCount > 200, `random: ${randomCount} of 1000`)
 })
 
 t.test('p2c keeps nodes about equally busy', async (t) => {

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import type { BalanceOptions, HashSource } from '../../../../core/upstream/balance/policy.ts'
 import { TestExchange } from '../../../../sdk/testing.ts'
-import { toRuns } from '../../../fixtures/property-runs.ts'
+import { scaleRuns } from '../../../fixtures/property-runs.ts'
 import { makeUpstream } from '../../../fixtures/services.ts'
 
 const byPath: BalanceOptions = { kind: 'hash', hashOf: { from: 'path', name: '' } }
@@ -38,7 +38,7 @@ t.test('when a node is ejected, only its keys move', async () => {
         )
       },
     ),
-    { numRuns: toRuns(20) },
+    { numRuns: scaleRuns(20) },
   )
 })
 
@@ -69,12 +69,12 @@ t.test('requests without the key are distributed round-robin', async (t) => {
     { from: 'cookie', name: 'sid' },
     { from: 'ip', name: '' },
   ]
-  const without = [
+  const remainingNodes = [
     new TestExchange({ remoteAddress: '' }),
     new TestExchange({ remoteAddress: '', headers: { 'x-user': '', cookie: 'sid=; other=1' } }),
   ]
   for (const hashOf of sources) {
-    for (const x of without) {
+    for (const x of remainingNodes) {
       const upstream = makeUpstream([1, 1, 1], { balance: { kind: 'hash', hashOf } })
       const ports = Array.from({ length: 3 }, () => upstream.pick(x)!.port)
       t.same(ports, [9001, 9002, 9003], hashOf.from)
@@ -105,9 +105,10 @@ t.test('keys are distributed by weight for 2 to 600 nodes', async (t) => {
     const complete = weights.reduce((sum, weight) => sum + weight, 0)
     for (const node of upstream.nodes) {
       const expected = (keys.length * node.weight) / complete
-      const off = Math.abs((shares.get(node) ?? 0) - expected)
+      const deviation = Math.abs((shares.get(node) ?? 0) - expected)
       // Slots and keys are both random, so their deviations add up.
-      if (off > 5 * Math.sqrt(2 * expected)) t.fail(`${count} nodes: ${off} off ${expected}`)
+      if (deviation > 5 * Math.sqrt(2 * expected))
+        t.fail(`${count} nodes: ${deviation} off ${expected}`)
     }
     const first = keys.slice(0, 2000).map((x) => upstream.pick(x))
     t.ok(

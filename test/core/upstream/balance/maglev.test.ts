@@ -9,7 +9,9 @@ t.test('maps a key to the same node, with shares by weight', async (t) => {
   const upstream = makeUpstream([1, 1, 2], { balance: byPath })
   const picked = paths.map((x) => upstream.pick(x)!)
   t.ok(paths.every((x, i) => upstream.pick(x) === picked[i]))
-  const shares = upstream.nodes.map((node) => picked.filter((each) => each === node).length / 5000)
+  const shares = upstream.nodes.map(
+    (node) => picked.filter((selected) => selected === node).length / 5000,
+  )
   t.match(
     shares.map((share) => Math.round(share * 20)),
     [5, 5, 10],
@@ -22,10 +24,10 @@ t.test('most keys of other nodes stay when a node leaves', async (t) => {
   const [removed] = upstream.nodes
   upstream.failed(removed!, 'connect')
   const others = before.filter((node) => node !== removed)
-  const same = paths.filter(
+  const unchanged = paths.filter(
     (x, i) => before[i] !== removed && upstream.pick(x) === before[i],
   ).length
-  t.ok(same / others.length > 0.9, `${same / others.length}`)
+  t.ok(unchanged / others.length > 0.9, `${unchanged / others.length}`)
 })
 
 t.test('the node of a failed attempt is not used again', async (t) => {

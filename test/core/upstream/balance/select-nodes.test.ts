@@ -17,8 +17,8 @@ t.test('all nodes are used while fewer than the panic threshold are usable', asy
   t.strictSame(selectNodes(all, all.slice(0, 2), policies), all.slice(0, 2))
   t.equal(selectNodes(all, all.slice(0, 1), policies), all)
   t.equal(selectNodes(all, [], policies), all)
-  const withoutPanic = { ...DEFAULT_POLICIES, panicThreshold: 0 }
-  t.strictSame(selectNodes(all, [], withoutPanic), [])
+  const noPanicThreshold = { ...DEFAULT_POLICIES, panicThreshold: 0 }
+  t.strictSame(selectNodes(all, [], noPanicThreshold), [])
 })
 
 t.test('unreachable nodes are used only if no other is left', async (t) => {
@@ -68,8 +68,8 @@ t.test('keeps the subset of a process, in which a new node replaces at most one'
   const selected = toSubset(all, 10, 'me')
   t.equal(selected.length, 10)
   t.strictSame(toSubset(all.toReversed(), 10, 'me').toReversed(), selected)
-  const more = toSubset([...all, { id: 'new' } as UpstreamNode], 10, 'me')
-  t.ok(selected.filter((node) => more.includes(node)).length >= 9)
+  const largerSubset = toSubset([...all, { id: 'new' } as UpstreamNode], 10, 'me')
+  t.ok(selected.filter((node) => largerSubset.includes(node)).length >= 9)
   const counts = new Map<string, number>()
   for (let i = 0; i < 200; i++)
     for (const { id } of toSubset(all, 10, `${i}`)) counts.set(id, (counts.get(id) ?? 0) + 1)

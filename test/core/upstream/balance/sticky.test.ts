@@ -8,7 +8,7 @@ import { makeNode, makeService, makeUpstream } from '../../../fixtures/services.
 const sticky: BalanceOptions = { kind: 'round-robin', sticky: {} }
 
 /** Request of a browser that received `setCookie`. */
-function answering(setCookie: string | undefined, more = ''): TestExchange {
+function createReturningRequest(setCookie: string | undefined, more = ''): TestExchange {
   return new TestExchange({ headers: { cookie: `${more}${setCookie!.split(';')[0]}` } })
 }
 
@@ -17,7 +17,7 @@ t.test('a new client gets a cookie and stays on its node', async (t) => {
   for (const node of upstream.nodes) {
     const setCookie = upstream.replyCookie?.(new TestExchange(), node)
     t.match(setCookie, /^mx_node_[0-9a-f]{8}=[0-9a-f]{16}; Path=\/; HttpOnly; SameSite=Lax$/)
-    const x = answering(setCookie, 'a=b; ')
+    const x = createReturningRequest(setCookie, 'a=b; ')
     for (let i = 0; i < 5; i++) t.equal(upstream.pick(x), node)
     t.equal(upstream.replyCookie?.(x, node), undefined, 'no second cookie')
   }
@@ -32,7 +32,7 @@ t.test('over TLS the cookie is Secure', async (t) => {
 t.test('a client whose node is ejected or was tried is moved to another node', async (t) => {
   const upstream = makeUpstream([1, 1, 1], { balance: sticky, nowMs: () => 0 })
   const [node] = upstream.nodes as [UpstreamNode]
-  const x = answering(upstream.replyCookie?.(new TestExchange(), node))
+  const x = createReturningRequest(upstream.replyCookie?.(new TestExchange(), node))
   const second = upstream.pick(x, node)!
   t.not(second, node)
   t.match(upstream.replyCookie?.(x, second), /^mx_node_/)
@@ -43,7 +43,7 @@ t.test('a client whose node is ejected or was tried is moved to another node', a
 t.test('a client whose node was removed is moved to another node', async (t) => {
   const upstream = makeUpstream([1, 1], { balance: sticky })
   const [ejected, stays] = upstream.nodes as [UpstreamNode, UpstreamNode]
-  const x = answering(upstream.replyCookie?.(new TestExchange(), ejected))
+  const x = createReturningRequest(upstream.replyCookie?.(new TestExchange(), ejected))
   upstream.update([makeService('greeter', [makeNode('127.0.0.1:9002', { weight: '1' })])])
   t.equal(upstream.pick(x), stays)
 })
@@ -54,7 +54,7 @@ t.test(
     let now = 0
     const upstream = makeUpstream([1, 1], { balance: sticky, nowMs: () => now })
     const [unhealthy, up] = upstream.nodes as [UpstreamNode, UpstreamNode]
-    const bound = answering(upstream.replyCookie?.(new TestExchange(), up))
+    const bound = createReturningRequest(upstream.replyCookie?.(new TestExchange(), up))
     upstream.failed(unhealthy, 'connect')
     now = 30_000
     t.equal(upstream.pick(bound), up)
@@ -70,17 +70,17 @@ t.test('an invalid cookie is treated like no cookie', async (t) => {
   const upstream = makeUpstream([1, 1], {
     balance: { kind: 'round-robin', sticky: { cookie: 'n' } },
   })
-  const real = upstream.replyCookie!(new TestExchange(), upstream.nodes[0]!)!.slice(2, 18)
+  const validCookie = upstream.replyCookie!(new TestExchange(), upstream.nodes[0]!)!.slice(2, 18)
   const forged = [
     '',
     'zz',
     '-1',
-    real.slice(0, 15),
-    `${real}0`,
-    `${real.slice(0, 15)}g`,
+    validCookie.slice(0, 15),
+    `${validCookie}0`,
+    `${validCookie.slice(0, 15)}g`,
     '0'.repeat(16),
   ]
-  for (const value of [...forged, real.toUpperCase().replace(/\d/g, 'F'), '😀'.repeat(8)]) {
+  for (const value of [...forged, validCookie.toUpperCase().replace(/\d/g, 'F'), '😀'.repeat(8)]) {
     const x = new TestExchange()
     appendParsed(x.headers, 'cookie', `n=${value}`)
     const picked = new Set([upstream.pick(x), upstream.pick(x)])

@@ -7,7 +7,7 @@ import {
   pickWeighted,
 } from '../../../../core/upstream/balance/weighted.ts'
 import type { UpstreamNode } from '../../../../core/upstream/node/upstream-node.ts'
-import { toRuns } from '../../../fixtures/property-runs.ts'
+import { scaleRuns } from '../../../fixtures/property-runs.ts'
 import { makeUpstream } from '../../../fixtures/services.ts'
 
 const weights = fc.array(fc.integer({ min: 1, max: 1000 }), { minLength: 1, maxLength: 12 })
@@ -39,7 +39,7 @@ t.test(
         }
         return true
       }),
-      { numRuns: toRuns(50) },
+      { numRuns: scaleRuns(50) },
     )
   },
 )
@@ -64,21 +64,21 @@ t.test('random draws follow the weights', async () => {
         return Math.abs(counts[i]! - expected) <= 6 * Math.sqrt(expected) + 6
       })
     }),
-    { numRuns: toRuns(50) },
+    { numRuns: scaleRuns(50) },
   )
 })
 
 t.test('random bits have no short cycle and no bias', async (t) => {
   const next = createRandomBits(0)
-  const seen = new Set<number>()
-  const ones = Array<number>(32).fill(0)
+  const values = new Set<number>()
+  const oneCounts = Array<number>(32).fill(0)
   for (let i = 0; i < 20_000; i++) {
     const bits = next()
-    seen.add(bits)
-    for (let bit = 0; bit < 32; bit++) ones[bit]! += (bits >>> bit) & 1
+    values.add(bits)
+    for (let bit = 0; bit < 32; bit++) oneCounts[bit]! += (bits >>> bit) & 1
   }
-  t.equal(seen.size, 20_000)
-  for (const count of ones) t.ok(Math.abs(count - 10_000) < 500, `${count} of 20000`)
+  t.equal(values.size, 20_000)
+  for (const count of oneCounts) t.ok(Math.abs(count - 10_000) < 500, `${count} of 20000`)
 })
 
 t.test('draws one node by its weight', async (t) => {

@@ -59,20 +59,20 @@ async function openHttp(t: Test, respond: RequestListener): Promise<number> {
 t.test(
   'http: three failed checks make a node unhealthy, and two passed checks make it healthy',
   async (t) => {
-    const seen: number[] = []
+    const statuses: number[] = []
     let status = 503
     const port = await openHttp(t, ({ url, method }, response) => {
-      seen.push(status)
+      statuses.push(status)
       response.writeHead(url === '/healthz?a=1' && method === 'GET' ? status : 404).end()
     })
     const { node, events } = watch(t, port, { path: '/healthz?a=1' })
     await waitUntil(() => events.length === 1)
     t.strictSame([events[0], node.isUnhealthy], ['status 503, expected 200-399', true])
-    t.equal(seen.length, 3)
+    t.equal(statuses.length, 3)
     status = 302
     await waitUntil(() => events.length === 2)
     t.strictSame([events[1], node.isUnhealthy], ['healthy', false])
-    t.equal(seen.filter((each) => each === 302).length, 2)
+    t.equal(statuses.filter((status) => status === 302).length, 2)
   },
 )
 
@@ -105,10 +105,10 @@ t.test('http: checks status and body on the configured port', async (t) => {
     })
   })
   const options = { port, body: '{"a":1}', fails: 1 }
-  const passing = watch(t, 1, { ...options, expect: [[204, 204]] })
-  const failing = watch(t, 1, { ...options, expect: [[200, 203]] })
-  await waitUntil(() => failing.events.length === 1 && requests.length > 4)
-  t.strictSame([failing.events[0], passing.events], ['status 204, expected 200-203', []])
+  const matching = watch(t, 1, { ...options, expect: [[204, 204]] })
+  const mismatching = watch(t, 1, { ...options, expect: [[200, 203]] })
+  await waitUntil(() => mismatching.events.length === 1 && requests.length > 4)
+  t.strictSame([mismatching.events[0], matching.events], ['status 204, expected 200-203', []])
   t.equal(requests[0], 'POST 127.0.0.1:1 {"a":1}')
 })
 
@@ -233,8 +233,8 @@ t.test(
     const checks = new ActiveChecks(
       { ...DEFAULT_HEALTH, ...FAST },
       (_, reason) => events.push(reason || 'healthy'),
-      (_key, each) => {
-        handlers = each
+      (_key, status) => {
+        handlers = status
         return { publish: (reason) => published.push(reason), close }
       },
     )

@@ -7,7 +7,7 @@ import {
 } from '../../../../core/upstream/health/outlier-detection.ts'
 import { HEALTHY } from '../../../../core/upstream/node/node-failures.ts'
 import type { UpstreamNode } from '../../../../core/upstream/node/upstream-node.ts'
-import { toRuns } from '../../../fixtures/property-runs.ts'
+import { scaleRuns } from '../../../fixtures/property-runs.ts'
 import { makeUpstream } from '../../../fixtures/services.ts'
 
 const SECOND = 1000
@@ -327,15 +327,15 @@ t.test('after random events at least half of the nodes are usable', async () => 
             health.update(listed)
           }
           const ejected = listed.filter(({ ejectedUntilMs }) => ejectedUntilMs !== 0)
-          const partition = ejected.length + health.usable.length === listed.length
-          if (!partition || ejected.length > Math.floor(listed.length / 2)) return false
+          const total = ejected.length + health.usable.length === listed.length
+          if (!total || ejected.length > Math.floor(listed.length / 2)) return false
           if ((health.nextTrialMs === Number.POSITIVE_INFINITY) !== (ejected.length === 0))
             return false
         }
         return true
       },
     ),
-    { numRuns: toRuns(300) },
+    { numRuns: scaleRuns(300) },
   )
 })
 

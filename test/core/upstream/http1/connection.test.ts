@@ -13,7 +13,7 @@ const SECOND = 1000
 
 /** Opens a connection and records the events of its owner. */
 function open(port: number, options: Partial<Http1Options> = {}) {
-  const events = { idle: 0, gone: 0, unsent: [] as UpstreamCall[] }
+  const events = { idle: 0, closed: 0, unsent: [] as UpstreamCall[] }
   const connection = new Http1Connection(
     {
       host: '127.0.0.1',
@@ -26,7 +26,7 @@ function open(port: number, options: Partial<Http1Options> = {}) {
     {
       memory: new HeadMemory(),
       onIdle: () => events.idle++,
-      onClosed: () => events.gone++,
+      onClosed: () => events.closed++,
       onIdleClose: () => {},
       onUnsent: (call) => events.unsent.push(call),
     },
@@ -160,7 +160,7 @@ t.test('a lost connection fails its pending calls as closed', async (t) => {
   t.equal(calls[2]!.failure?.kind, 'closed')
   t.equal(connection.replying, false, 'no response to the last call has started')
   t.equal(connection.closed, true)
-  t.strictSame(events, { idle: 1, gone: 1, unsent: [] })
+  t.strictSame(events, { idle: 1, closed: 1, unsent: [] })
 })
 
 t.test('a response with Connection: close fails the pipelined calls after it', async (t) => {
@@ -186,7 +186,7 @@ t.test('cancelling the only call closes the connection', async (t) => {
   await server.request()
   connection.cancel(call)
   await server.ended()
-  t.equal(events.gone, 1)
+  t.equal(events.closed, 1)
   t.strictSame(call.events, [])
 })
 
@@ -398,7 +398,7 @@ t.test('calls fail with connect if the backend refuses the connection', async (t
   await calls[1]!.done
   t.match(calls[0]!.failure, { kind: 'connect', detail: /ECONNREFUSED/ })
   t.equal(calls[1]!.failure?.kind, 'connect')
-  t.strictSame(events, { idle: 0, gone: 1, unsent: [] })
+  t.strictSame(events, { idle: 0, closed: 1, unsent: [] })
 })
 
 t.test(
@@ -575,7 +575,7 @@ t.test(
       t.equal(connection.closed, false, `${fields}: open`)
       pass((idleSeconds + 1) * SECOND, connection)
       t.equal(connection.closed, true, `${fields}: closed`)
-      t.equal(events.gone, 1)
+      t.equal(events.closed, 1)
       await server.ended()
     }
   },
@@ -589,7 +589,7 @@ t.test('data on an idle connection closes it', async (t) => {
   server.reply('poison')
   await server.ended()
   t.equal(connection.closed, true)
-  t.equal(events.gone, 1)
+  t.equal(events.closed, 1)
 })
 
 t.test('data received before a request is written is not its response', async (t) => {
@@ -662,18 +662,18 @@ t.test('TLS connections send the server name and verify the certificate', async 
   await repeated.done
   t.equal(repeated.body, 'secret')
 
-  const stranger = open(backend.port, {
+  const untrusted = open(backend.port, {
     secure: true,
     tls: createUpstreamTls({ ca: createCertificate(['localhost']).cert }),
   })
   const rejected = new Collector()
-  stranger.connection.send(rejected)
+  untrusted.connection.send(rejected)
   await rejected.done
   t.equal(rejected.failure?.kind, 'connect')
 
   const other = createCertificate(['elsewhere.test'])
-  const misnamed = await openRawBackend(t, { certificate: other })
-  const { connection } = open(misnamed.port, {
+  const wrongName = await openRawBackend(t, { certificate: other })
+  const { connection } = open(wrongName.port, {
     host: 'localhost',
     secure: true,
     tls: createUpstreamTls({ ca: other.cert }),

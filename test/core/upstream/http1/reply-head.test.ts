@@ -8,12 +8,12 @@ import {
   type ReplyHead,
   UNTIL_CLOSE,
 } from '../../../../core/upstream/http1/reply-head.ts'
-import { toRuns } from '../../../fixtures/property-runs.ts'
+import { scaleRuns } from '../../../fixtures/property-runs.ts'
 import { REPLIES } from '../../../fixtures/replies.ts'
 
-function parse(text: string, memory: LineMemory = []): ReplyHead & { result: number | string } {
+function parse(text: string, cache: LineMemory = []): ReplyHead & { result: number | string } {
   const head = createReplyHead()
-  const result = parseReplyHead(text, head, memory)
+  const result = parseReplyHead(text, head, cache)
   return { ...head, result }
 }
 
@@ -60,49 +60,47 @@ t.test('an incomplete head returns 0', async (t) => {
 t.test('a non-ASCII value sets ascii to false', async (t) => {
   t.equal(parse(`${OK}X: a\r\n\r\n`).headers.ascii, true)
   t.equal(parse(`${OK}X: \xe4\r\n\r\n`).headers.ascii, false)
-  const memory: LineMemory = []
-  parse(`${OK}X: \xe4\r\n\r\n`, memory)
-  t.equal(parse(`${OK}X: \xe4\r\n\r\n`, memory).headers.ascii, false, 'including a cached line')
+  const cache: LineMemory = []
+  parse(`${OK}X: \xe4\r\n\r\n`, cache)
+  t.equal(parse(`${OK}X: \xe4\r\n\r\n`, cache).headers.ascii, false, 'including a cached line')
 })
 
 t.test('cached lines do not change the result', async (t) => {
   const heads = REPLIES.map(({ raw }) => raw)
   fc.assert(
     fc.property(fc.array(fc.constantFrom(...heads), { minLength: 2, maxLength: 6 }), (sequence) => {
-      const memory: LineMemory = []
+      const cache: LineMemory = []
       return sequence.every((raw) => {
         const fresh = parse(raw)
-        const remembered = parse(raw, memory)
+        const cached = parse(raw, cache)
         if (typeof fresh.result !== 'number' || fresh.result === 0)
-          return remembered.result === fresh.result
-        return (
-          JSON.stringify({ ...fresh, repeated: remembered.repeated }) === JSON.stringify(remembered)
-        )
+          return cached.result === fresh.result
+        return JSON.stringify({ ...fresh, repeated: cached.repeated }) === JSON.stringify(cached)
       })
     }),
-    { numRuns: toRuns(500) },
+    { numRuns: scaleRuns(500) },
   )
-  const memory: LineMemory = []
-  parse(`${OK}Content-Length: 2\r\nA: 1\r\n\r\n`, memory)
+  const cache: LineMemory = []
+  parse(`${OK}Content-Length: 2\r\nA: 1\r\n\r\n`, cache)
   t.equal(
-    parse(`${OK}Content-Length: 2\r\nContent-Length: 2\r\n\r\n`, memory).result,
+    parse(`${OK}Content-Length: 2\r\nContent-Length: 2\r\n\r\n`, cache).result,
     'more than one Content-Length',
   )
   t.equal(
-    parse(`${OK}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n`, memory).result,
+    parse(`${OK}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n`, cache).result,
     'both Content-Length and Transfer-Encoding',
   )
   t.strictSame(
-    parse(`${OK}Content-Length: 22\r\nA: 12\r\n\r\n`, memory).headers.flat,
+    parse(`${OK}Content-Length: 22\r\nA: 12\r\n\r\n`, cache).headers.flat,
     ['a', '12'],
     'a line that starts like a cached one',
   )
 })
 
 t.test('the line cache is bounded', async (t) => {
-  const memory: LineMemory = []
-  parse(`${OK}${Array.from({ length: 100 }, (_, i) => `X-${i}: ${i}\r\n`).join('')}\r\n`, memory)
-  t.equal(memory.length, 32)
+  const cache: LineMemory = []
+  parse(`${OK}${Array.from({ length: 100 }, (_, i) => `X-${i}: ${i}\r\n`).join('')}\r\n`, cache)
+  t.equal(cache.length, 32)
   const long: LineMemory = []
   parse(`${OK}X: ${'x'.repeat(5000)}\r\n\r\n`, long)
   t.equal(long.filter(Boolean).length, 1)
@@ -111,7 +109,7 @@ t.test('the line cache is bounded', async (t) => {
 t.test('equal lines of several nodes share one cache entry', async (t) => {
   const [a, b]: LineMemory[] = [[], []]
   const long = `X: ${'x'.repeat(300)}\r\n`
-  for (const memory of [a!, b!]) parse(`${OK}Server: shared\r\n${long}\r\n`, memory)
+  for (const cache of [a!, b!]) parse(`${OK}Server: shared\r\n${long}\r\n`, cache)
   t.equal(a!.length, 2)
   t.equal(a![0], b![0])
   t.equal(a![1], b![1])

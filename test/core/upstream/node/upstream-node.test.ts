@@ -56,10 +56,10 @@ t.test('a retired node closes connections that are requested later', async (t) =
 
   const retired = open('http')
   retired.node.retire()
-  let lost = ''
-  const call = { onLost: (kind: string) => (lost = kind), release: () => {} }
+  let failure = ''
+  const call = { onLost: (kind: string) => (failure = kind), release: () => {} }
   retired.node.caller.call(call as never)
-  t.equal(lost, 'unsent')
+  t.equal(failure, 'unsent')
 })
 
 t.test('a local node uses the shared caller of this process and does not close it', async (t) => {

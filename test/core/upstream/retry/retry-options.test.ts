@@ -18,13 +18,13 @@ t.test('GET, HEAD, QUERY and requests with Idempotency-Key are repeatable', asyn
     ['POST', false, false],
     ['PATCH', false, false],
   ] as const
-  const keyed = new HeaderList(['idempotency-key', '"8e03978e"'])
+  const withKey = new HeaderList(['idempotency-key', '"8e03978e"'])
   for (const [method, isSafe, isIdempotent] of rows) {
     const request = { method, headers: new HeaderList() }
     t.equal(isRepeatable(request, DEFAULT_RETRY), isSafe, method)
     const options = { ...DEFAULT_RETRY, methods: 'idempotent' as const }
     t.equal(isRepeatable(request, options), isIdempotent, method)
-    t.ok(isRepeatable({ method, headers: keyed }, DEFAULT_RETRY), `${method} with a key`)
+    t.ok(isRepeatable({ method, headers: withKey }, DEFAULT_RETRY), `${method} with a key`)
   }
   const empty = new HeaderList(['idempotency-key', ''])
   t.notOk(isRepeatable({ method: 'POST', headers: empty }, DEFAULT_RETRY), 'an empty key')

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { formatGroupState, parseGroupState } from '../../../../domain/events/log/group-state.ts'
-import { toRuns } from '../../../fixtures/property-runs.ts'
+import { scaleRuns } from '../../../fixtures/property-runs.ts'
 
 const offset = fc.integer({ min: 1, max: 11_000 })
 
@@ -25,7 +25,7 @@ t.test('decodes an encoded state', (t) => {
         })
       },
     ),
-    { numRuns: toRuns(100) },
+    { numRuns: scaleRuns(100) },
   )
   t.end()
 })

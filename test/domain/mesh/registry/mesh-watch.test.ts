@@ -5,7 +5,7 @@ import type { Registry, RegistryEvent, Service } from '../../../../core/contract
 import { applyEvent } from '../../../../core/registry/merge-versions.ts'
 import { createNetwork } from '../../../../domain/mesh/network.ts'
 import { formatVersions } from '../../../../domain/mesh/registry/entry.ts'
-import { toRuns } from '../../../fixtures/property-runs.ts'
+import { scaleRuns } from '../../../fixtures/property-runs.ts'
 import { tick, waitUntil } from '../../../fixtures/raw-backend.ts'
 import { makeNode, makeService } from '../../../fixtures/services.ts'
 
@@ -100,7 +100,7 @@ t.test('a watch is consistent with lookups under random changes', async () => {
       if (sort(state) !== sort(expected)) throw new Error(`${sort(state)} is not ${sort(expected)}`)
     },
   )
-  await fc.assert(property, { numRuns: toRuns(600) })
+  await fc.assert(property, { numRuns: scaleRuns(600) })
 })
 
 t.test('retries a registry that is unavailable while a service moves', async (t) => {

@@ -2,10 +2,10 @@ import t from 'tap'
 import { createMemoryEvents } from '../../../../adapters/events/memory.ts'
 import { testEvents } from '../../../contracts/events.ts'
 import { testEventsModel } from '../../../contracts/events-model.ts'
-import { toRuns } from '../../../fixtures/property-runs.ts'
+import { scaleRuns } from '../../../fixtures/property-runs.ts'
 
 testEvents(t, () => ({ adapter: createMemoryEvents() }))
-testEventsModel(t, () => ({ adapter: createMemoryEvents() }), { numRuns: toRuns(500) })
+testEventsModel(t, () => ({ adapter: createMemoryEvents() }), { numRuns: scaleRuns(500) })
 
 t.test('rejects appends beyond the memory limit but still serves reads', async (t) => {
   const adapter = createMemoryEvents({ maxBytes: 10_000 })

@@ -10,7 +10,7 @@ import { forwardCall } from '../../../../core/rpc/proxy-call.ts'
 import { ClientConnection } from '../../../../core/rpc/ws/client-connection.ts'
 import { ServerConnection } from '../../../../core/rpc/ws/server-connection.ts'
 import { Upstream } from '../../../../core/upstream/upstream.ts'
-import { toRuns } from '../../../fixtures/property-runs.ts'
+import { scaleRuns } from '../../../fixtures/property-runs.ts'
 import { tick } from '../../../fixtures/raw-backend.ts'
 import {
   createTracker,
@@ -142,7 +142,7 @@ t.test('random bytes of a caller close at most its own connection, with a code',
       const sentBytes = socket.sent.reduce((sum, { length }) => sum + length, 0)
       check(sentBytes <= bytes * 20 + 1000, `${sentBytes} bytes for ${bytes}`)
     }),
-    { numRuns: toRuns(5000) },
+    { numRuns: scaleRuns(5000) },
   )
   t.ok(closed > runs / 10 && closed < runs, `${closed} of ${runs} were closed`)
   t.equal(other.socket.closed, undefined)
@@ -182,7 +182,7 @@ t.test(
           call.release()
         }
       }),
-      { numRuns: toRuns(3000) },
+      { numRuns: scaleRuns(3000) },
     )
     t.ok(closed > runs / 10 && closed < runs, `${closed} of ${runs} were closed`)
     t.equal(deadlines.size, 0)
@@ -276,10 +276,10 @@ t.test('random bytes to a proxy affect neither the node behind it nor other call
       )
       client.close('')
     }),
-    { numRuns: toRuns(1000) },
+    { numRuns: scaleRuns(1000) },
   )
   t.ok(closed > runs / 10 && closed < runs, `${closed} of ${runs} were closed`)
-  t.ok(forwarded > toRuns(500), `${forwarded} calls`)
+  t.ok(forwarded > scaleRuns(500), `${forwarded} calls`)
   t.equal(deadlines.size, 0)
 })
 
@@ -315,7 +315,7 @@ t.test(
         }
         caller.close('')
       }),
-      { numRuns: toRuns(1000), examples: [[[fromHex(GOAWAY_FROM_ALL)]]] },
+      { numRuns: scaleRuns(1000), examples: [[[fromHex(GOAWAY_FROM_ALL)]]] },
     )
     t.ok(closed > runs / 10 && closed < runs, `${closed} of ${runs} were closed`)
     t.equal(deadlines.size, 0)
@@ -414,9 +414,9 @@ for (const suffix of ['', ' and a proxy between them'])
             check(relayMemory.usedBytes === 0, `${relayMemory.usedBytes} bytes are counted`)
           },
         ),
-        { numRuns: toRuns(300) },
+        { numRuns: scaleRuns(300) },
       )
-      t.ok(delivered > toRuns(500), `${delivered} bodies`)
+      t.ok(delivered > scaleRuns(500), `${delivered} bodies`)
       t.ok(finished > 100, `${finished} calls`)
     },
   )

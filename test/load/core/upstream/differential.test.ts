@@ -7,7 +7,7 @@ import { Client } from 'undici'
 import { RESERVED_HEADERS } from '../../../../core/http/hop-by-hop.ts'
 import { Pool } from '../../../../core/upstream/pool/pool.ts'
 import { Collector } from '../../../fixtures/collector.ts'
-import { toRuns } from '../../../fixtures/property-runs.ts'
+import { scaleRuns } from '../../../fixtures/property-runs.ts'
 import { REPLIES, type ReplyCase } from '../../../fixtures/replies.ts'
 
 /** Result of parsing a response. A rejected response has the body that was relayed before the error. */
@@ -249,7 +249,7 @@ t.test('a response is parsed identically wherever it is split', async (t) => {
         )
       },
     ),
-    { numRuns: toRuns(300) },
+    { numRuns: scaleRuns(300) },
   )
   t.pass('300 random splits')
 })

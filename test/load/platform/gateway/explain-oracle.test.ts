@@ -22,12 +22,12 @@ import {
   type ServedRequest,
 } from '../../../fixtures/oracle/differences.ts'
 import { anyRequest, type OracleRequest } from '../../../fixtures/oracle/requests.ts'
-import { SEED, toRuns } from '../../../fixtures/property-runs.ts'
+import { SEED, scaleRuns } from '../../../fixtures/property-runs.ts'
 import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
 
 const REQUESTS = 200
 /** `MX_PROPERTY_RUNS=10` compares 100 000 requests. */
-const CONFIGURATIONS = toRuns(50)
+const CONFIGURATIONS = scaleRuns(50)
 /** Number of differences to print. */
 const MAX_PRINTED = 5
 

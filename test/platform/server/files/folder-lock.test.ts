@@ -84,7 +84,7 @@ t.test('exactly one of many concurrent attempts in a process succeeds', async (t
 t.test('the lock is free immediately after kill -9 of its owner', async (t) => {
   const folder = makeTempFolder(t, 'lock')
   const lockOwner = await prepare(t, folder)
-  t.equal(await lockOwner.begin(), 'held')
+  t.equal(await lockOwner.begin(), 'locked')
   await t.rejects(lockFolder(folder), new RegExp(`\\(process ${lockOwner.child.pid}\\)`))
   await lockOwner.kill()
   t.same(readdirSync(folder), ['lock.1'], 'a killed process cannot delete its file')
@@ -96,7 +96,7 @@ t.test('the lock is free immediately after kill -9 of its owner', async (t) => {
 t.test('a stopped (SIGSTOP) owner retains the lock', async (t) => {
   const folder = makeTempFolder(t, 'lock')
   const lockOwner = await prepare(t, folder)
-  t.equal(await lockOwner.begin(), 'held')
+  t.equal(await lockOwner.begin(), 'locked')
   lockOwner.child.kill('SIGSTOP')
   const message = `${folder} is in use by another mx server: stop it, or set another folder with --data_dir or MX_DATA_DIR`
   await t.rejects(lockFolder(folder), { message })
@@ -107,7 +107,7 @@ t.test('exactly one of several processes takes over the lock of a dead process',
   for (let round = 0; round < ROUNDS; round++) {
     const starters = await Promise.all(Array.from({ length: STARTERS }, () => prepare(t, folder)))
     const results = await Promise.all(starters.map(({ begin }) => begin()))
-    t.equal(results.filter((line) => line === 'held').length, 1, `round ${round}`)
+    t.equal(results.filter((line) => line === 'locked').length, 1, `round ${round}`)
     t.equal(results.filter((line) => /is in use by/.test(line)).length, STARTERS - 1)
     await Promise.all(starters.map(({ kill }) => kill()))
   }

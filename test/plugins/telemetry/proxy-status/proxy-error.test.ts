@@ -6,7 +6,7 @@ import { runPlugin } from '../../../../sdk/testing.ts'
 t.test('maps every kind of failure to an error type of RFC 9209', async (t) => {
   const cases: readonly [
     kind: Exchange['failureKind'],
-    said: string,
+    message: string,
     status: number,
     error: string | undefined,
   ][] = [

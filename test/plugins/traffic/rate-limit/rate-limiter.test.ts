@@ -1,6 +1,6 @@
 import t from 'tap'
 import { createRateLimiter } from '../../../../plugins/traffic/rate-limit/rate-limiter.ts'
-import { toRuns } from '../../../fixtures/property-runs.ts'
+import { scaleRuns } from '../../../fixtures/property-runs.ts'
 
 t.test('allows the burst at once, then the limit per window', (t) => {
   const limiter = createRateLimiter({ limit: 10, windowMs: 1000, burst: 3, maxKeys: 10 })
@@ -42,7 +42,7 @@ t.test('a rejected request costs nothing', (t) => {
 })
 
 t.test('decides like a token bucket that is filled continuously', (t) => {
-  for (let run = 0; run < toRuns(1000); run++) {
+  for (let run = 0; run < scaleRuns(1000); run++) {
     const limit = 1 + Math.floor(Math.random() * 50)
     const windowMs = 1000 + Math.floor(Math.random() * 60_000)
     const burst = 1 + Math.floor(Math.random() * 60)

@@ -1,6 +1,11 @@
 import t from 'tap'
 import type { Rule } from '../../../../core/contracts/auth.ts'
-import { ADMIN, type Caller, nextOf, openPlatformAuth } from '../../../fixtures/platform-auth.ts'
+import {
+  ADMIN,
+  type Caller,
+  nextMessageOf,
+  openPlatformAuth,
+} from '../../../fixtures/platform-auth.ts'
 
 const SERVICE: Caller = { id: 'x-latest', type: 'service', scopes: ['service'] }
 const JANE: Caller = { id: 'jane' }
@@ -196,11 +201,11 @@ t.test('streams complete rules to services and administrators after each change'
   await t.rejects(watch('Rules.Watch', inAcme, otherIssuer).next(), { code: 403 })
   const all = [watch<Update>('Rules.Watch', {}, SERVICE), watch<Update>('Rules.Watch', {}, ADMIN)]
   for (const stream of all)
-    t.match(await nextOf(stream), { rules: [{ id: 'default' }], more: false })
+    t.match(await nextMessageOf(stream), { rules: [{ id: 'default' }], more: false })
   await call('Rules.Create', { rule: LOGIN, ...inAcme }, ADMIN)
   await call('Rules.Create', { rule: LOGIN }, ADMIN)
   for (const stream of all)
-    t.match(await nextOf(stream), { rules: [{ id: 'default' }, LOGIN], more: false })
+    t.match(await nextMessageOf(stream), { rules: [{ id: 'default' }, LOGIN], more: false })
 })
 
 t.test(
@@ -215,8 +220,8 @@ t.test(
     for (const namespace of names)
       await call('Rules.Create', { rule: LOGIN, options: { namespace } }, ADMIN)
     const stream = watch<{ namespaces: string[]; more: boolean }>(ENDPOINT, {}, SERVICE)
-    t.same(await nextOf(stream), { namespaces: names.slice(0, 500), more: true })
-    t.same(await nextOf(stream), { namespaces: names.slice(500), more: false })
+    t.same(await nextMessageOf(stream), { namespaces: names.slice(0, 500), more: true })
+    t.same(await nextMessageOf(stream), { namespaces: names.slice(500), more: false })
   },
 )
 
@@ -225,7 +230,7 @@ t.test('splits many rules into several messages', async (t) => {
   const ids = Array.from({ length: 700 }, (_, i) => `rule${i}`)
   for (const id of ids) await call('Rules.Create', { rule: { ...LOGIN, id } }, ADMIN)
   const stream = watch<Update>('Rules.Watch', {}, ADMIN)
-  const messages = [await nextOf(stream), await nextOf(stream)]
+  const messages = [await nextMessageOf(stream), await nextMessageOf(stream)]
   t.same(
     messages.map(({ more }) => more),
     [true, false],

@@ -4,7 +4,7 @@ import { revokeSession } from '../../../../services/auth/tokens/revocation-store
 import { streamTokenState } from '../../../../services/auth/tokens/stream-token-state.ts'
 import { waitUntil } from '../../../contracts/registry.ts'
 import { openAuthParts } from '../../../fixtures/auth-parts.ts'
-import { nextOf } from '../../../fixtures/platform-auth.ts'
+import { nextMessageOf } from '../../../fixtures/platform-auth.ts'
 
 t.test('streams keys and revocations in pages', async (t) => {
   const { store, clock, keys, revoked } = await openAuthParts(t)
@@ -15,9 +15,9 @@ t.test('streams keys and revocations in pages', async (t) => {
   const stop = new AbortController()
   const options = { keys, revoked, signal: stop.signal, isVisible: () => true }
   const updates = streamTokenState(options)[Symbol.asyncIterator]()
-  const first = await nextOf(updates)
+  const first = await nextMessageOf(updates)
   t.same([first.keys.length, first.revoked.length], [1, 1000])
-  t.equal((await nextOf(updates)).revoked.length, 500)
+  t.equal((await nextMessageOf(updates)).revoked.length, 500)
   const next = updates.next()
   await store.commit([revokeSession('last', clock.ms)])
   t.match(await next, { value: { revoked: [{ id: 'last' }] } })
@@ -31,7 +31,7 @@ t.test('sends nothing for revocations that the filter excludes', async (t) => {
   const stop = new AbortController()
   const options = { keys, revoked, signal: stop.signal, isVisible: () => false }
   const updates = streamTokenState(options)[Symbol.asyncIterator]()
-  t.same((await nextOf(updates)).revoked, [])
+  t.same((await nextMessageOf(updates)).revoked, [])
   const next = updates.next()
   await store.commit([revokeSession('one', clock.ms)])
   await waitUntil(() => revoked.list().length === 1)

@@ -3,7 +3,7 @@ import t from 'tap'
 import { applyPatch, isAbsent, toPatch } from '../../../../services/config/tree/patch.ts'
 import { type ConfigMap, EMPTY, isMap } from '../../../../services/config/tree/tree.ts'
 import { formatStored, parseStored } from '../../../../services/config/tree/tree-text.ts'
-import { toRuns } from '../../../fixtures/property-runs.ts'
+import { scaleRuns } from '../../../fixtures/property-runs.ts'
 
 const parse = (tree: object): ConfigMap => parseStored(JSON.stringify(tree))
 const FROM = parse({ a: { b: '1', c: '2', d: { e: '3' } }, f: '4', g: { h: '5' }, i: {} })
@@ -71,6 +71,6 @@ t.test('restores one tree from any other with the patch, even after storing it',
       const patch = parseStored(formatStored(toPatch(from, to)))
       t.strictSame(sort(applyPatch(from, patch)), sort(to))
     }),
-    { numRuns: toRuns(500) },
+    { numRuns: scaleRuns(500) },
   )
 })

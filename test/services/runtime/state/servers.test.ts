@@ -2,7 +2,7 @@ import t from 'tap'
 import { createMemoryStore } from '../../../../adapters/store/memory.ts'
 import { createStore } from '../../../../domain/store/store.ts'
 import { createServers } from '../../../../services/runtime/state/servers.ts'
-import { toPlain } from '../../../fixtures/deployer.ts'
+import { makePlainProgram } from '../../../fixtures/deployer.ts'
 import { makeRuntimeState, openPlatformRuntime } from '../../../fixtures/platform-runtime.ts'
 import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
 

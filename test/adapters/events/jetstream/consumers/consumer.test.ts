@@ -44,8 +44,13 @@ t.test('leaves immediately without a session', async (t) => {
   const ended = new Promise<void>((resolve) => void session.onSettled(resolve))
   await server.kill()
   await ended
-  const attached = toAttached(session)
-  const member = createMember({ ...NO_CALLBACKS, sessions, attached, attach: async () => attached })
+  const attachment = toAttached(session)
+  const member = createMember({
+    ...NO_CALLBACKS,
+    sessions,
+    attached: attachment,
+    attach: async () => attachment,
+  })
   const pulling = member.pull(1, 1)
   await member.leave()
   t.same(await pulling, [])

@@ -19,7 +19,7 @@ t.test('creates a group on one of two servers', async (t) => {
   const sessions = await Promise.all([server.openSessions().open(), server.openSessions().open()])
   const [session] = sessions
   await session!.streams.add({ name: 's', subjects: ['s'] })
-  const results = await Promise.allSettled(sessions.map((one) => addGroup(one, 's', GROUP)))
+  const results = await Promise.allSettled(sessions.map((session) => addGroup(session, 's', GROUP)))
   // Both succeed if they picked the same of 3584 numbers.
   const created = results.filter((result) => result.status === 'fulfilled')
   const runs = new Set(created.map(({ value }) => parseRun(value)))
@@ -53,13 +53,13 @@ t.test('deletes an ephemeral consumer on removal or when idle', async (t) => {
   if (server === undefined) return
   const session = await server.openSessions().open()
   await session.streams.add({ name: 's', subjects: ['s'] })
-  const passing = { start: fromSequence(1), ackWaitMs: undefined, idleMs: 60_000 }
-  const info = await addEphemeral(session, 's', passing)
+  const ephemeral = { start: fromSequence(1), ackWaitMs: undefined, idleMs: 60_000 }
+  const info = await addEphemeral(session, 's', ephemeral)
   t.match(info.config, { mem_storage: true, ack_policy: 'none' })
   t.notOk('durable_name' in info.config)
   removeEphemeral(session, info)
   while ((await findConsumer(session, 's', info.name)) !== undefined);
-  const idle = await addEphemeral(session, 's', { ...passing, idleMs: 100 })
+  const idle = await addEphemeral(session, 's', { ...ephemeral, idleMs: 100 })
   while ((await findConsumer(session, 's', idle.name)) !== undefined)
     await new Promise((resolve) => setTimeout(resolve, 20))
   t.equal(await findConsumer(session, 'none', 'none'), undefined)

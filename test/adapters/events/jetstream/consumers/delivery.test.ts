@@ -5,8 +5,8 @@ import { makeEvent } from '../../../../fixtures/jetstream.ts'
 t.test('passes itself to ack and nack', async (t) => {
   const calls: unknown[] = []
   const delivery = new JetDelivery({ ...makeEvent('a'), sequence: 7 }, 2, 'reply', {
-    ack: (one) => void calls.push(['ack', one]),
-    nack: (one, delayMs) => void calls.push(['nack', one, delayMs]),
+    ack: (delivery) => void calls.push(['ack', delivery]),
+    nack: (delivery, delayMs) => void calls.push(['nack', delivery, delayMs]),
   })
   await delivery.ack()
   await delivery.nack(5)

@@ -31,10 +31,10 @@ t.test('pulls available messages up to the limit', async (t) => {
   const opened = await open(t, 'a', 'b', 'c', 'd')
   if (opened === undefined) return
   const { pull } = opened.puller
-  const some = await pull({ ...ALL_AVAILABLE, limit: 2 })
-  t.same([listTexts(some), some.end], [['a', 'b'], 'done'])
-  const one = await pull({ ...ALL_AVAILABLE, maxBytes: 1 })
-  t.same([listTexts(one), one.end], [['c'], 'done'], 'one message of any length')
+  const limited = await pull({ ...ALL_AVAILABLE, limit: 2 })
+  t.same([listTexts(limited), limited.end], [['a', 'b'], 'done'])
+  const single = await pull({ ...ALL_AVAILABLE, maxBytes: 1 })
+  t.same([listTexts(single), single.end], [['c'], 'done'], 'one message of any length')
   const rest = await pull(ALL_AVAILABLE)
   t.same([listTexts(rest), rest.end], [['d'], 'done'])
   const noMessages = await pull(ALL_AVAILABLE)

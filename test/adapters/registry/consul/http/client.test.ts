@@ -96,11 +96,11 @@ t.test('does not expose the token in errors', async (t) => {
     response.end(`rpc error: Permission denied for ${TOKEN}`)
   })
   const agents = new Set<unknown>()
-  const gather = (value: unknown): string[] => {
+  const collect = (value: unknown): string[] => {
     if (typeof value === 'string') return [value]
     if (typeof value !== 'object' || value === null || agents.has(value)) return []
     agents.add(value)
-    return Reflect.ownKeys(value).flatMap((key) => gather(Reflect.get(value, key)))
+    return Reflect.ownKeys(value).flatMap((key) => collect(Reflect.get(value, key)))
   }
   for (const datacenter of ['403', '500', '404', '0']) {
     const client = open(t, { ...double, token: TOKEN, datacenter })
@@ -110,7 +110,7 @@ t.test('does not expose the token in errors', async (t) => {
     )
     t.match(error, { message: /Consul/ })
     t.notOk(
-      gather(error).some((text) => text.includes(TOKEN)),
+      collect(error).some((text) => text.includes(TOKEN)),
       String(error),
     )
   }

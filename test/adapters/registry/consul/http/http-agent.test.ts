@@ -43,14 +43,14 @@ t.test('reads all connections into one buffer without corrupting responses', asy
   const folder = createCertificateFolder(t)
   const certificate = createCertificate(['localhost'])
   const { certFile } = folder.write('a', certificate)
-  const answer = (request: http.IncomingMessage, response: http.ServerResponse): void => {
+  const respond = (request: http.IncomingMessage, response: http.ServerResponse): void => {
     const piece = request.url!.slice(1).repeat(10_000)
     response.write(piece)
     setImmediate(() => response.end(piece))
   }
   const memories = new Set<ArrayBufferLike>()
   for (const secure of [false, true]) {
-    const server = secure ? https.createServer(certificate, answer) : http.createServer(answer)
+    const server = secure ? https.createServer(certificate, respond) : http.createServer(respond)
     const port = await listen(t, server)
     const agent = createAgent({ secure, caFile: certFile }, 3)
     t.teardown(() => agent.destroy())

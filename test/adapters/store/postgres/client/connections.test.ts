@@ -9,7 +9,7 @@ import type { GatewayError } from '../../../../../core/errors.ts'
 import { createCertificate, createCertificateFolder } from '../../../../fixtures/certificates.ts'
 import { startPostgres } from '../../../../fixtures/postgres.ts'
 
-const ONE = { name: 'one', text: 'SELECT 1' }
+const SELECT_ONE = { name: 'one', text: 'SELECT 1' }
 const SLOW = { name: 'slow', text: 'SELECT pg_sleep(60)' }
 const BACKEND_PID = { name: 'who', text: 'SELECT pg_backend_pid()' }
 
@@ -31,9 +31,9 @@ t.test('connections', async (t) => {
       maxConnections: 1,
       connectTimeoutMs: 60_000,
     })
-    await sendRequest(ONE, [])
+    await sendRequest(SELECT_ONE, [])
     const responses = await Promise.allSettled(
-      Array.from({ length: 10_500 }, () => sendRequest(ONE, [])),
+      Array.from({ length: 10_500 }, () => sendRequest(SELECT_ONE, [])),
     )
     const rejected = responses.filter(({ status }) => status === 'rejected')
     t.ok(rejected.length > 0 && rejected.length < 600, `${rejected.length} were rejected`)
@@ -41,20 +41,20 @@ t.test('connections', async (t) => {
   })
 
   t.test('prepares before the first statement, and again after a failure', async (t) => {
-    let tried = 0
+    let attempts = 0
     const { runStatement: sendRequest } = open(t, server.url(), {
       async prepare(client) {
-        if (++tried === 1) throw new RangeError('not yet')
+        if (++attempts === 1) throw new RangeError('not yet')
         await client.query('CREATE TABLE prepared ()')
       },
     })
-    await t.rejects(sendRequest(ONE, []), { message: 'not yet' })
+    await t.rejects(sendRequest(SELECT_ONE, []), { message: 'not yet' })
     const find = { name: 'find', text: 'SELECT count(*) FROM prepared' }
     t.same(
       await Promise.all([sendRequest(find, []), sendRequest(find, []), sendRequest(find, [])]),
       [[['0']], [['0']], [['0']]],
     )
-    t.equal(tried, 2)
+    t.equal(attempts, 2)
   })
 
   t.test('reuses a connection after a SQL error', async (t) => {
@@ -92,9 +92,9 @@ t.test('connections', async (t) => {
 
   t.test('closes once', async (t) => {
     const { runStatement: sendRequest, connect, close } = open(t, server.url(), {})
-    await sendRequest(ONE, [])
+    await sendRequest(SELECT_ONE, [])
     await close()
-    await t.rejects(sendRequest(ONE, []), { code: 503, cause: { message: /closed/ } })
+    await t.rejects(sendRequest(SELECT_ONE, []), { code: 503, cause: { message: /closed/ } })
     await t.rejects(connect(), { code: 503, cause: { message: /closed/ } })
   })
 
@@ -112,8 +112,8 @@ t.test('connections', async (t) => {
       [server.url('sslmode=disable', 'missing'), '3D000'],
     ] as const) {
       const { runStatement: sendRequest, connect } = open(t, url, {})
-      for (const begin of [() => sendRequest(ONE, []), connect]) {
-        const error = await begin().then(
+      for (const startRequest of [() => sendRequest(SELECT_ONE, []), connect]) {
+        const error = await startRequest().then(
           () => undefined,
           (error: unknown) => error,
         )
@@ -128,13 +128,13 @@ t.test('connections', async (t) => {
     const { runStatement: sendRequest } = open(t, server.url(), {
       onWarning: (message) => warnings.push(message),
     })
-    await sendRequest(ONE, [])
+    await sendRequest(SELECT_ONE, [])
     await server.stop()
     const causes = new Set<unknown>()
     const codes = new Set<unknown>()
     let requests = 0
     for (const endMs = performance.now() + 500; performance.now() < endMs; requests++) {
-      const error = await sendRequest(ONE, []).catch((error: unknown) => error)
+      const error = await sendRequest(SELECT_ONE, []).catch((error: unknown) => error)
       codes.add((error as GatewayError).code)
       causes.add((error as GatewayError).cause)
     }
@@ -142,7 +142,8 @@ t.test('connections', async (t) => {
     t.ok(causes.size <= 8 && requests > 100, `${causes.size} of ${requests} reached the server`)
     await server.start()
     const startedMs = performance.now()
-    while ((await sendRequest(ONE, []).catch(() => undefined)) === undefined) await nextTick()
+    while ((await sendRequest(SELECT_ONE, []).catch(() => undefined)) === undefined)
+      await nextTick()
     t.ok(performance.now() - startedMs < 5000)
     t.equal(warnings.length, 2, 'one warning for the outage and one for its end')
     t.match(warnings, [
@@ -157,11 +158,11 @@ t.test('connections', async (t) => {
       statementTimeoutMs: 100,
       connectTimeoutMs: 300,
     })
-    await sendRequest(ONE, [])
+    await sendRequest(SELECT_ONE, [])
     server.freeze()
     t.teardown(server.resume)
     const responses = await Promise.allSettled(
-      Array.from({ length: 5 }, () => sendRequest(ONE, [])),
+      Array.from({ length: 5 }, () => sendRequest(SELECT_ONE, [])),
     )
     for (const one of responses) t.match(one, { status: 'rejected', reason: { code: 503 } })
     await close()
@@ -180,18 +181,18 @@ t.test('uses TLS as configured in the URL', async (t) => {
     name: 'secure',
     text: 'SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()',
   }
-  const named = (url: string) => url.replace('127.0.0.1', 'localhost')
+  const toLocalhost = (url: string) => url.replace('127.0.0.1', 'localhost')
   for (const [url, secure] of [
     [server.url('sslmode=disable'), 'f'],
     [server.url('sslmode=require'), 't'],
     [server.url(`sslmode=verify-ca&sslrootcert=${ca}`), 't'],
-    [named(server.url(`sslmode=verify-full&sslrootcert=${ca}`)), 't'],
+    [toLocalhost(server.url(`sslmode=verify-full&sslrootcert=${ca}`)), 't'],
   ] as const)
     t.same(await open(t, url, {}).runStatement(isSecure, []), [[secure]], url)
   for (const url of [
     server.url(`sslmode=verify-full&sslrootcert=${ca}`),
-    named(server.url('sslmode=verify-full')),
-    named(server.url(`sslmode=verify-full&sslrootcert=${other}`)),
+    toLocalhost(server.url('sslmode=verify-full')),
+    toLocalhost(server.url(`sslmode=verify-full&sslrootcert=${other}`)),
     server.url(`sslmode=verify-ca&sslrootcert=${other}`),
   ])
     await t.rejects(open(t, url, {}).runStatement(isSecure, []), { code: 503 }, url)
@@ -200,7 +201,7 @@ t.test('uses TLS as configured in the URL', async (t) => {
 t.test('rejects a server without TLS if TLS is required', async (t) => {
   const server = await startPostgres(t)
   if (server === undefined) return
-  await t.rejects(open(t, server.url('sslmode=require'), {}).runStatement(ONE, []), {
+  await t.rejects(open(t, server.url('sslmode=require'), {}).runStatement(SELECT_ONE, []), {
     code: 503,
     cause: { message: /does not support SSL/ },
   })

@@ -14,10 +14,10 @@ import * as checks from '../../../../../sdk/auth/account-checks.ts'
 import { type Context, createContext } from '../../../../../sdk/context.ts'
 import { createAdmitLogin } from '../../../../../services/auth/accounts/admit-login.ts'
 import { mustBeReader } from '../../../../../services/config/tree/readers.ts'
-import { decideNaively } from '../../../../fixtures/naive-rules.ts'
-import { toRuns } from '../../../../fixtures/property-runs.ts'
+import { decideByReference } from '../../../../fixtures/naive-rules.ts'
+import { scaleRuns } from '../../../../fixtures/property-runs.ts'
 
-const CASES = toRuns(100_000)
+const CASES = scaleRuns(100_000)
 /** Calls with one pair of rule sets, of `mx` and of a tenant. */
 const CALLS = 2
 const SEED = Number(process.env['FUZZ_SEED'] ?? randomInt(2 ** 31))
@@ -128,7 +128,7 @@ function decideRulesByModel(
   if (ruleNamespace !== domain && domain !== 'mx') return '404'
   const ruleDomains = ruleNamespace === domain ? [domain] : [ruleNamespace, 'mx']
   const isGranted = ruleDomains.every((name) =>
-    decideNaively(name, rules.get(name)!, account, resource).startsWith('GRANTED'),
+    decideByReference(name, rules.get(name)!, account, resource).startsWith('GRANTED'),
   )
   return isGranted ? 'granted' : 'denied'
 }

@@ -1,4 +1,4 @@
 import { testListener } from '../../../../contracts/listener.ts'
-import { createFrontedListener } from '../../../../fixtures/http2-front.ts'
+import { createHttp2ProxyListener } from '../../../../fixtures/http2-front.ts'
 
-testListener({ create: createFrontedListener, name: 'node', http2: true })
+testListener({ create: createHttp2ProxyListener, name: 'node', http2: true })

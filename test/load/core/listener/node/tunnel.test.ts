@@ -4,7 +4,7 @@ import { testTunnel } from '../../../../contracts/tunnel.ts'
 testTunnel({
   create: createNodeListener,
   name: 'node',
-  backendDied: '1011 the backend disconnected',
+  backendClosed: '1011 the backend disconnected',
   clientClosed3000: ['3000'],
   demandsMasks: true,
   pausesClients: true,

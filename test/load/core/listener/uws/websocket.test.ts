@@ -27,7 +27,7 @@ const { version } = createRequire(import.meta.url)(`${library}/package.json`)
 testTunnel({
   create: createUwsListener,
   name: 'uws',
-  backendDied: '1011 the backend disconnected',
+  backendClosed: '1011 the backend disconnected',
   clientClosed3000: ['3000', '1005'],
   demandsMasks: false,
   pausesClients: /^20\.51\./.test(version),

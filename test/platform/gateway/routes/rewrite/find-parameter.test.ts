@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { findParameter } from '../../../../../platform/gateway/routes/rewrite/find-parameter.ts'
-import { toRuns } from '../../../../fixtures/property-runs.ts'
+import { scaleRuns } from '../../../../fixtures/property-runs.ts'
 
 t.test('finds the same value as URLSearchParams', async (t) => {
   const text = fc.array(fc.constantFrom('a', 'b', 'ab', '&', '&', '=', '=', '+', '%20', '%', '?'), {
@@ -17,7 +17,7 @@ t.test('finds the same value as URLSearchParams', async (t) => {
         query,
       )
     }),
-    { numRuns: toRuns(1000) },
+    { numRuns: scaleRuns(1000) },
   )
 })
 
