@@ -71,7 +71,9 @@ const NO_OPTIONS: TObject = Type.Object({})
 export const HOOKS = [
   'onRequest',
   'onRoute',
+  'onForward',
   'onError',
+  'onResponse',
   'onReplyBody',
   'onReply',
   'onDone',
