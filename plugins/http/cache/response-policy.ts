@@ -159,12 +159,17 @@ function findLifetimeMs(
 
 function findInitialAgeMs({ headers, requestMs, responseMs }: ResponseHead): number {
   const dateMs = parseHttpDate(headers.get('date'), responseMs)
-  const apparentMs = dateMs === undefined ? 0 : Math.max(0, responseMs - dateMs)
+  // `Date` has no fractions of a second.
+  const secondMs = responseMs - (responseMs % 1000)
+  const apparentMs = dateMs === undefined ? 0 : Math.max(0, secondMs - dateMs)
   const ages = headers.getAll('age')
   const delayMs = Math.max(0, responseMs - requestMs)
-  if (ages.length === 0) return apparentMs > 1000 ? apparentMs : delayMs
-  const age = ages.length === 1 && /^\d+$/.test(ages[0]!) ? Number(ages[0]) : TOO_OLD_S
-  return Math.max(apparentMs, age * 1000 + delayMs)
+  return Math.max(apparentMs, readAge(ages) * 1000 + delayMs)
+}
+
+function readAge(ages: readonly string[]): number {
+  if (ages.length === 0) return 0
+  return ages.length === 1 && /^\d+$/.test(ages[0]!) ? Number(ages[0]) : TOO_OLD_S
 }
 
 /** Whether the response can be used at least once: fresh, stale or after validation. */

@@ -1,0 +1,133 @@
+import { LRUCache } from 'lru-cache'
+import type { HeaderList } from '../../../core/http/headers.ts'
+import type { CacheTarget } from './cache-key.ts'
+import { toSelectionValues } from './selection.ts'
+import type { StoredResponse } from './stored-response.ts'
+
+export interface StoreLimits {
+  readonly maxBytes: number
+  /** Maximum number of responses per URI. */
+  readonly maxVariants: number
+}
+
+/** Which responses to remove. Undefined members match any response. */
+export interface PurgeSelection {
+  readonly namespace?: string | undefined
+  /** Full service name. */
+  readonly service?: string | undefined
+  /** `https://example.org`, in lower case. */
+  readonly origin?: string | undefined
+  /** Path with any query; a `*` at the end matches any suffix. */
+  readonly path?: string | undefined
+  readonly group?: string | undefined
+}
+
+interface Entry {
+  readonly target: CacheTarget
+  /** The latest one first. */
+  readonly variants: readonly StoredResponse[]
+}
+
+/** Number of removed keys whose time is remembered. */
+const REMOVED_MAX = 10_000
+
+/** Stored responses in memory, least recently used keys evicted first. */
+export class ResponseStore {
+  readonly #limits: StoreLimits
+  readonly #entries: LRUCache<string, Entry>
+  /** Times of removals by key, so that responses requested earlier are not stored. */
+  readonly #removedMs = new LRUCache<string, number>({ max: REMOVED_MAX })
+  #purgedMs = Number.NEGATIVE_INFINITY
+
+  constructor(limits: StoreLimits) {
+    this.#limits = limits
+    this.#entries = new LRUCache({
+      maxSize: limits.maxBytes,
+      sizeCalculation: ({ variants }, key) =>
+        variants.reduce((sum, { bytes }) => sum + bytes, key.length),
+    })
+  }
+
+  /** Number of bytes in use. */
+  get bytes(): number {
+    return this.#entries.calculatedSize
+  }
+
+  /** Returns the response that a request with these headers selects. */
+  find(key: string, headers: HeaderList): StoredResponse | undefined {
+    const entry = this.#entries.get(key)
+    if (entry === undefined) return undefined
+    const { variants } = entry
+    for (let i = 0; i < variants.length; i++) {
+      const { selection } = variants[i]!
+      if (selection.names.length === 0) return variants[i]
+      if (toSelectionValues(selection.names, headers) === selection.values) return variants[i]
+    }
+    return undefined
+  }
+
+  /** Names in `Vary` of the latest response; undefined if the key is unknown. */
+  findVary(key: string): readonly string[] | undefined {
+    return this.#entries.peek(key)?.variants[0]?.selection.names
+  }
+
+  /** @param requestMs time of the request. A response requested before a removal of the key is not stored. */
+  set(key: string, target: CacheTarget, response: StoredResponse, requestMs: number): void {
+    const removedMs = this.#removedMs.peek(key) ?? Number.NEGATIVE_INFINITY
+    if (requestMs <= Math.max(removedMs, this.#purgedMs)) return
+    const others = this.#entries.peek(key)?.variants ?? []
+    const variants = [response, ...others.filter((other) => !isSameSelection(other, response))]
+    this.#entries.set(key, { target, variants: variants.slice(0, this.#limits.maxVariants) })
+  }
+
+  /** Replaces a response, unless it was removed. */
+  replace(key: string, old: StoredResponse, response: StoredResponse): void {
+    const entry = this.#entries.peek(key)
+    if (entry === undefined || !entry.variants.includes(old)) return
+    const variants = entry.variants.map((each) => (each === old ? response : each))
+    this.#entries.set(key, { target: entry.target, variants })
+  }
+
+  delete(key: string, nowMs: number): void {
+    this.#removedMs.set(key, nowMs)
+    this.#entries.delete(key)
+  }
+
+  /** Returns the number of removed responses. */
+  purge(selection: PurgeSelection, nowMs: number): number {
+    this.#purgedMs = nowMs
+    const matches = compileSelection(selection)
+    let removed = 0
+    for (const [key, { target, variants }] of [...this.#entries.entries()]) {
+      const rest = variants.filter((response) => !matches(target, response))
+      removed += variants.length - rest.length
+      if (rest.length === 0) this.#entries.delete(key)
+      else if (rest.length < variants.length) this.#entries.set(key, { target, variants: rest })
+    }
+    return removed
+  }
+}
+
+function isSameSelection(a: StoredResponse, b: StoredResponse): boolean {
+  const { names, values } = a.selection
+  const other = b.selection
+  return values === other.values && names.join() === other.names.join()
+}
+
+function compileSelection({
+  namespace,
+  service,
+  origin,
+  path,
+  group,
+}: PurgeSelection): (target: CacheTarget, response: StoredResponse) => boolean {
+  const isPrefix = path?.endsWith('*') === true
+  const prefix = isPrefix ? path.slice(0, -1) : undefined
+  return (target, { groups }) =>
+    (namespace === undefined || target.namespace === namespace) &&
+    (service === undefined || target.service === service) &&
+    (origin === undefined || target.origin === origin) &&
+    (path === undefined ||
+      (prefix === undefined ? target.path === path : target.path.startsWith(prefix))) &&
+    (group === undefined || groups.includes(group))
+}
