@@ -8,24 +8,29 @@ export interface CacheTarget {
   readonly origin: string
   /** As requested by the client, without query. */
   readonly path: string
+  /** See {@link toUriKey}. */
+  readonly uriKey: string
 }
 
 /**
  * Primary key of a request (RFC 9111 §2). It contains everything on which the gateway bases the response, so that
  * namespaces, routes and plugin lists never share responses. The path is not decoded, because backends differ in how
- * they decode paths.
+ * they decode paths. No part contains a line break.
  */
 export function toCacheKey(x: Exchange): string {
-  return toKeyOf(x, x.originalTarget, x.target)
+  const { route, originalTarget: uri, target } = x
+  // A rewrite may depend on headers.
+  const rewritten = target === uri ? '' : target
+  return `${x.namespace}\n${x.chain.variant}\n${route?.rule?.name ?? ''}\n${route?.service ?? ''}\n${toOrigin(x)}${uri}\n${rewritten}`
 }
 
 /**
- * Returns the key of another URI of the same origin, which would be routed like this request.
+ * Identifies a URI across routes and methods, for its invalidation.
  *
  * @param target path and query.
  */
-export function toSiblingKey(x: Exchange, target: string): string {
-  return toKeyOf(x, target, target)
+export function toUriKey(x: Exchange, target: string): string {
+  return `${x.namespace}\n${toOrigin(x)}${target}`
 }
 
 export function toCacheTarget(x: Exchange): CacheTarget {
@@ -36,16 +41,10 @@ export function toCacheTarget(x: Exchange): CacheTarget {
     service: x.route?.service ?? '',
     origin: toOrigin(x),
     path: cut === -1 ? originalTarget : originalTarget.slice(0, cut),
+    uriKey: toUriKey(x, originalTarget),
   }
 }
 
 export function toOrigin({ secure, host }: Exchange): string {
   return `${secure ? 'https' : 'http'}://${host.toLowerCase()}`
-}
-
-/** No part contains a line break. The forwarded target is part of the key, because a rewrite may depend on headers. */
-function toKeyOf(x: Exchange, uri: string, forwarded: string): string {
-  const { route } = x
-  const rewritten = forwarded === uri ? '' : forwarded
-  return `${x.namespace}\n${x.chain.variant}\n${route?.rule?.name ?? ''}\n${route?.service ?? ''}\n${toOrigin(x)}${uri}\n${rewritten}`
 }

@@ -28,14 +28,16 @@ interface Entry {
   readonly variants: readonly StoredResponse[]
 }
 
-/** Number of removed keys whose time is remembered. */
+/** Number of invalidated URIs whose time is remembered. */
 const REMOVED_MAX = 10_000
 
 /** Stored responses in memory, least recently used keys evicted first. */
 export class ResponseStore {
   readonly #limits: StoreLimits
   readonly #entries: LRUCache<string, Entry>
-  /** Times of removals by key, so that responses requested earlier are not stored. */
+  /** Keys by URI. */
+  readonly #keys = new Map<string, Set<string>>()
+  /** Times of invalidations by URI, so that responses requested earlier are not stored. */
   readonly #removedMs = new LRUCache<string, number>({ max: REMOVED_MAX })
   #purgedMs = Number.NEGATIVE_INFINITY
 
@@ -45,6 +47,9 @@ export class ResponseStore {
       maxSize: limits.maxBytes,
       sizeCalculation: ({ variants }, key) =>
         variants.reduce((sum, { bytes }) => sum + bytes, key.length),
+      dispose: ({ target }, key, reason) => {
+        if (reason !== 'set') this.#forget(target.uriKey, key)
+      },
     })
   }
 
@@ -71,13 +76,19 @@ export class ResponseStore {
     return this.#entries.peek(key)?.variants[0]?.selection.names
   }
 
-  /** @param requestMs time of the request. A response requested before a removal of the key is not stored. */
+  /** @param requestMs time of the request. A response requested before an invalidation is not stored. */
   set(key: string, target: CacheTarget, response: StoredResponse, requestMs: number): void {
-    const removedMs = this.#removedMs.peek(key) ?? Number.NEGATIVE_INFINITY
+    const { uriKey } = target
+    const removedMs = this.#removedMs.peek(uriKey) ?? Number.NEGATIVE_INFINITY
     if (requestMs <= Math.max(removedMs, this.#purgedMs)) return
     const others = this.#entries.peek(key)?.variants ?? []
     const variants = [response, ...others.filter((other) => !isSameSelection(other, response))]
     this.#entries.set(key, { target, variants: variants.slice(0, this.#limits.maxVariants) })
+    // The store does not accept entries beyond its size.
+    if (!this.#entries.has(key)) return
+    const keys = this.#keys.get(uriKey)
+    if (keys === undefined) this.#keys.set(uriKey, new Set([key]))
+    else keys.add(key)
   }
 
   /** Replaces a response, unless it was removed. */
@@ -88,9 +99,19 @@ export class ResponseStore {
     this.#entries.set(key, { target: entry.target, variants })
   }
 
-  delete(key: string, nowMs: number): void {
-    this.#removedMs.set(key, nowMs)
-    this.#entries.delete(key)
+  /** Removes a response. */
+  delete(key: string, response: StoredResponse): void {
+    const entry = this.#entries.peek(key)
+    if (entry === undefined) return
+    const variants = entry.variants.filter((each) => each !== response)
+    if (variants.length === 0) this.#entries.delete(key)
+    else this.#entries.set(key, { target: entry.target, variants })
+  }
+
+  /** Removes all responses for a URI. */
+  invalidate(uriKey: string, nowMs: number): void {
+    this.#removedMs.set(uriKey, nowMs)
+    for (const key of [...(this.#keys.get(uriKey) ?? [])]) this.#entries.delete(key)
   }
 
   /** Returns the number of removed responses. */
@@ -105,6 +126,11 @@ export class ResponseStore {
       else if (rest.length < variants.length) this.#entries.set(key, { target, variants: rest })
     }
     return removed
+  }
+
+  #forget(uriKey: string, key: string): void {
+    const keys = this.#keys.get(uriKey)
+    if (keys?.delete(key) && keys.size === 0) this.#keys.delete(uriKey)
   }
 }
 
