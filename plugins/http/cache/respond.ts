@@ -13,19 +13,19 @@ const BODY_HEADERS = /^content-(?!location$|security-policy$)/
 /**
  * Builds the response to a request from a stored response: complete, a range, or 304 (RFC 9111 §4).
  *
- * @param cacheStatus value of `Cache-Status` (RFC 9211).
+ * @param cacheStatus value of `Cache-Status` (RFC 9211); undefined to omit it.
  */
 export function toResponse(
   x: Exchange,
   stored: StoredResponse,
   nowMs: number,
-  cacheStatus: string,
+  cacheStatus: string | undefined,
 ): CompleteResponse {
   const { status } = stored
   const age = String(Math.floor(toAgeMs(stored.policy, nowMs) / 1000))
   const finish = (code: number, headers: HeaderList, body: Uint8Array): CompleteResponse => {
     appendParsed(headers, 'age', age)
-    appendParsed(headers, 'cache-status', cacheStatus)
+    if (cacheStatus !== undefined) appendParsed(headers, 'cache-status', cacheStatus)
     return { status: code, headers, body }
   }
   if (status === 200) {

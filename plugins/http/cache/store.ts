@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache'
+import type { PurgeSelection } from '../../../core/contracts/response-caches.ts'
 import type { HeaderList } from '../../../core/http/headers.ts'
 import type { CacheTarget } from './cache-key.ts'
 import { toSelectionValues } from './selection.ts'
@@ -10,25 +11,13 @@ export interface StoreLimits {
   readonly maxVariants: number
 }
 
-/** Which responses to remove. Undefined members match any response. */
-export interface PurgeSelection {
-  readonly namespace?: string | undefined
-  /** Full service name. */
-  readonly service?: string | undefined
-  /** `https://example.org`, in lower case. */
-  readonly origin?: string | undefined
-  /** Path with any query; a `*` at the end matches any suffix. */
-  readonly path?: string | undefined
-  readonly group?: string | undefined
-}
-
 interface Entry {
   readonly target: CacheTarget
   /** The latest one first. */
   readonly variants: readonly StoredResponse[]
 }
 
-/** Number of invalidated URIs whose time is remembered. */
+/** Number of invalidated URIs, and of namespaces with purges, whose times are remembered. */
 const REMOVED_MAX = 10_000
 
 /** Stored responses in memory, least recently used keys evicted first. */
@@ -39,7 +28,9 @@ export class ResponseStore {
   readonly #keys = new Map<string, Set<string>>()
   /** Times of invalidations by URI, so that responses requested earlier are not stored. */
   readonly #removedMs = new LRUCache<string, number>({ max: REMOVED_MAX })
-  #purgedMs = Number.NEGATIVE_INFINITY
+  /** Times of purges by namespace, and the time of the last purge of all namespaces. */
+  readonly #purgedMs = new LRUCache<string, number>({ max: REMOVED_MAX })
+  #allPurgedMs = Number.NEGATIVE_INFINITY
 
   constructor(limits: StoreLimits) {
     this.#limits = limits
@@ -78,9 +69,10 @@ export class ResponseStore {
 
   /** @param requestMs time of the request. A response requested before an invalidation is not stored. */
   set(key: string, target: CacheTarget, response: StoredResponse, requestMs: number): void {
-    const { uriKey } = target
-    const removedMs = this.#removedMs.peek(uriKey) ?? Number.NEGATIVE_INFINITY
-    if (requestMs <= Math.max(removedMs, this.#purgedMs)) return
+    const { uriKey, namespace } = target
+    if (requestMs <= this.#allPurgedMs) return
+    if (requestMs <= (this.#removedMs.peek(uriKey) ?? Number.NEGATIVE_INFINITY)) return
+    if (requestMs <= (this.#purgedMs.peek(namespace) ?? Number.NEGATIVE_INFINITY)) return
     const others = this.#entries.peek(key)?.variants ?? []
     const variants = [response, ...others.filter((other) => !isSameSelection(other, response))]
     this.#entries.set(key, { target, variants: variants.slice(0, this.#limits.maxVariants) })
@@ -116,7 +108,8 @@ export class ResponseStore {
 
   /** Returns the number of removed responses. */
   purge(selection: PurgeSelection, nowMs: number): number {
-    this.#purgedMs = nowMs
+    if (selection.namespace === undefined) this.#allPurgedMs = nowMs
+    else this.#purgedMs.set(selection.namespace, nowMs)
     const matches = compileSelection(selection)
     let removed = 0
     for (const [key, { target, variants }] of [...this.#entries.entries()]) {
