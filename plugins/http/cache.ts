@@ -111,9 +111,11 @@ function open(cache: HttpCache): { cache: HttpCache; release: () => void } {
 }
 
 /** @throws {RangeError} with the name of the option. */
-function parse<T>(name: string, read: () => T): T {
+function parse(name: string, read: () => number): number {
   try {
-    return read()
+    const value = read()
+    if (Number.isFinite(value)) return value
+    throw new RangeError('must have a limit')
   } catch (error) {
     throw new RangeError(`${name} ${(error as Error).message}`, { cause: error })
   }
