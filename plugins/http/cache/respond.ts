@@ -24,6 +24,7 @@ export function toResponse(
   const { status } = stored
   const age = String(Math.floor(toAgeMs(stored.policy, nowMs) / 1000))
   const finish = (code: number, headers: HeaderList, body: Uint8Array): CompleteResponse => {
+    if (!x.writesDate) appendParsed(headers, 'date', stored.date)
     appendParsed(headers, 'age', age)
     if (cacheStatus !== undefined) appendParsed(headers, 'cache-status', cacheStatus)
     return { status: code, headers, body }

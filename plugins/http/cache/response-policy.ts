@@ -62,8 +62,8 @@ const DAY_MS = 86_400_000
 const TOO_OLD_S = 2 ** 31
 /** Headers that are never stored (RFC 9111 §3.1). The listener and the upstream client remove hop-by-hop headers. */
 const NEVER_STORED = [
-  ...['age', 'proxy-authenticate', 'proxy-authentication-info', 'proxy-authorization'],
-  'cache-status',
+  ...['age', 'cache-status', 'date'],
+  ...['proxy-authenticate', 'proxy-authentication-info', 'proxy-authorization'],
 ]
 
 /**
@@ -124,6 +124,11 @@ export function toAgeMs({ initialAgeMs, responseMs }: ResponsePolicy, nowMs: num
   return initialAgeMs + Math.max(0, nowMs - responseMs)
 }
 
+/** Returns `Date` of a response of a backend or a handler. */
+export function readDate(headers: HeaderList): string | undefined {
+  return headers.date ?? headers.get('date')
+}
+
 function mayStore(status: number, directives: Directives): boolean {
   if (status === 206 || status === 304) return false
   if (directives.has('must-understand')) {
@@ -142,7 +147,7 @@ function findLifetimeMs(
 ): number | undefined {
   const maxAge = readSeconds(directives, 's-maxage') ?? readSeconds(directives, 'max-age')
   if (maxAge !== undefined) return maxAge * 1000
-  const dateMs = parseHttpDate(headers.get('date'), responseMs) ?? responseMs
+  const dateMs = parseHttpDate(readDate(headers), responseMs) ?? responseMs
   if (!isTargeted && headers.has('expires')) {
     const [value, ...others] = headers.getAll('expires')
     const expiresMs = others.length > 0 ? undefined : parseHttpDate(value, responseMs)
@@ -158,7 +163,7 @@ function findLifetimeMs(
 }
 
 function findInitialAgeMs({ headers, requestMs, responseMs }: ResponseHead): number {
-  const dateMs = parseHttpDate(headers.get('date'), responseMs)
+  const dateMs = parseHttpDate(readDate(headers), responseMs)
   // `Date` has no fractions of a second.
   const secondMs = responseMs - (responseMs % 1000)
   const apparentMs = dateMs === undefined ? 0 : Math.max(0, secondMs - dateMs)

@@ -1,7 +1,7 @@
 import { createHeaderBlock, type HeaderBlock, HeaderList } from '../../../core/http/headers.ts'
 import { readGroups } from './groups.ts'
 import { parseHttpDate } from './http-date.ts'
-import type { ResponsePolicy } from './response-policy.ts'
+import { type ResponsePolicy, readDate } from './response-policy.ts'
 import type { Selection } from './selection.ts'
 
 /** A complete response in the cache. */
@@ -16,6 +16,8 @@ export interface StoredResponse {
   readonly selection: Selection
   readonly etag: string | undefined
   readonly lastModified: string | undefined
+  /** Time at which the response was generated, as sent by the backend or, without it, when it was received. */
+  readonly date: string
   /** Time of the last modification for conditional requests: `Last-Modified`, or else `Date`. */
   readonly modifiedMs: number
   /** Keys that invalidate the response, from `Cache-Groups` and `Surrogate-Key`. */
@@ -42,13 +44,12 @@ export function toStoredHead(
   for (let i = 0; i < flat.length; i += 2)
     if (!excluded.includes(flat[i]!)) fields.push(flat[i]!, flat[i + 1]!)
   // RFC 9110 §6.6.1.
-  if (!headers.has('date')) fields.push('date', new Date(responseMs).toUTCString())
+  const date = readDate(headers) ?? new Date(responseMs).toUTCString()
   const list = new HeaderList(fields)
   const lastModified = list.get('last-modified')
-  const modifiedMs =
-    parseHttpDate(lastModified, responseMs) ?? parseHttpDate(list.get('date'), responseMs)
+  const modifiedMs = parseHttpDate(lastModified, responseMs) ?? parseHttpDate(date, responseMs)
   return {
-    ...{ status, fields, policy, selection },
+    ...{ status, fields, policy, selection, date },
     block: list.ascii ? createHeaderBlock(fields) : undefined,
     etag: list.get('etag'),
     lastModified,

@@ -28,13 +28,13 @@ export function freshen(
   const merged = new HeaderList()
   for (let i = 0; i < fields.length; i += 2) {
     const name = fields[i]!
-    // A response without `Date` was generated now.
-    if (!updated.has(name) && name !== 'date') merged.append(name, fields[i + 1]!)
+    if (!updated.has(name)) merged.append(name, fields[i + 1]!)
   }
   for (let i = 0; i < headers.flat.length; i += 2) {
     const name = headers.flat[i]!
     if (updated.has(name) || name === 'age') merged.append(name, headers.flat[i + 1]!)
   }
+  merged.date = headers.date
   const head = { status, headers: merged, requestMs, responseMs }
   const policy = decidePolicy(head, hasCredentials, defaults)
   return policy && toStoredResponse(toStoredHead(status, merged, policy, selection), body)
