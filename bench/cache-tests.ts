@@ -13,7 +13,7 @@ import { createLog } from '../platform/process/log.ts'
  * Runs the HTTP cache tests (https://cache-tests.fyi) against the gateway with the plugin cache, and prints the number
  * of passed tests beside the results that the package contains for other caches.
  *
- * Usage: `npm run bench cache-tests <folder of the package http-cache-tests> [id of a test]`
+ * Usage: `npm run bench cache-tests <folder of the package http-cache-tests> [id of a test] [listener]`
  */
 
 type Result = true | readonly [kind: string, detail: string]
@@ -32,7 +32,7 @@ interface Suite {
 const CACHES = ['nginx', 'varnish', 'squid', 'trafficserver', 'apache', 'fastly']
 const KINDS = ['required', 'optimal', 'check'] as const
 
-const [folder, only = ''] = process.argv.slice(2)
+const [folder, only = '', listener = 'uws'] = process.argv.slice(2)
 if (folder === undefined) throw new Error('expected the folder of the package http-cache-tests')
 const root = resolve(folder)
 
@@ -75,7 +75,7 @@ plugins: [cache: { stale_if_error: 1h, store_cookies: true }]
     )
     const variables = {
       ...{ MX_ADDRESS: '127.0.0.1:0', MX_LOG_LEVEL: 'error', MX_CONFIG: file },
-      ...{ MX_ACCESS_LOG: 'off', MX_HANDLER: 'proxy' },
+      ...{ MX_ACCESS_LOG: 'off', MX_HANDLER: 'proxy', MX_LISTENER: listener },
     }
     const configuration = await configurationFrom(new Map(), variables)()
     const gateway = await startGatewayServer({ configuration, log: createLog('error') })

@@ -51,6 +51,7 @@ export function isSameRepresentation(
   return (
     isEqual('etag', etag) &&
     isEqual('last-modified', lastModified) &&
-    (length < 0 || length === body.length)
+    // A handler may respond to HEAD without the length of a GET response.
+    (length <= 0 || length === body.length)
   )
 }
