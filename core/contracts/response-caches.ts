@@ -1,7 +1,7 @@
 /** Which stored responses to remove. Undefined members match any response. */
 export interface PurgeSelection {
   readonly namespace?: string | undefined
-  /** Full service name. */
+  /** Service name, full or without its namespace. */
   readonly service?: string | undefined
   /** `https://example.org`, in lower case. */
   readonly origin?: string | undefined

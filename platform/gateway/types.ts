@@ -12,6 +12,7 @@ import type { ConcurrencyLimits } from '../../core/upstream/concurrency/concurre
 import type { UpstreamOptions } from '../../core/upstream/upstream-options.ts'
 import type { CheckedBroker } from '../../domain/broker/broker.ts'
 import type { Maybe } from '../../lib/async/maybe.ts'
+import type { ResponseCaches } from '../../core/contracts/response-caches.ts'
 import type { NodeControl } from '../../services/gateway/node-control.ts'
 import type { Configuration } from '../config/types.ts'
 import type { PlannedPlugin } from '../plugins/plan.ts'
@@ -121,6 +122,8 @@ export interface GatewayServer {
   readonly measured: GatewayStats
   /** Nodes of the gateway in this process only. */
   readonly processNodes: ProcessNodes
+  /** Response caches of this process. */
+  readonly caches: Pick<ResponseCaches, 'purge'>
   /** Nodes of a gateway that consists of a single process. */
   readonly nodes: NodeControl
   /**

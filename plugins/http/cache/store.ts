@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { PurgeSelection } from '../../../core/contracts/response-caches.ts'
 import type { HeaderList } from '../../../core/http/headers.ts'
+import { joinName } from '../../../core/route.ts'
 import type { CacheTarget } from './cache-key.ts'
 import { toSelectionValues } from './selection.ts'
 import type { StoredResponse } from './stored-response.ts'
@@ -144,7 +145,9 @@ function compileSelection({
   const prefix = isPrefix ? path.slice(0, -1) : undefined
   return (target, { groups }) =>
     (namespace === undefined || target.namespace === namespace) &&
-    (service === undefined || target.service === service) &&
+    (service === undefined ||
+      target.service === service ||
+      target.service === joinName(target.namespace, service)) &&
     (origin === undefined || target.origin === origin) &&
     (path === undefined ||
       (prefix === undefined ? target.path === path : target.path.startsWith(prefix))) &&
