@@ -93,7 +93,10 @@ export function compileChain(
     // A stored response is better than an error page.
     const onError = [
       ...listHooks(applied.filter(hasResponseHook), 'onError'),
-      ...listHooks(applied.filter((plugin) => !hasResponseHook(plugin)), 'onError').reverse(),
+      ...listHooks(
+        applied.filter((plugin) => !hasResponseHook(plugin)),
+        'onError',
+      ).reverse(),
     ]
     const onReplyBody = listHooks(applied, 'onReplyBody')
     const onReply = listHooks([...policies, ...replaced], 'onReply')

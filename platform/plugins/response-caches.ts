@@ -1,4 +1,8 @@
-import type { OpenCache, ResponseCache, ResponseCaches } from '../../core/contracts/response-caches.ts'
+import type {
+  OpenCache,
+  ResponseCache,
+  ResponseCaches,
+} from '../../core/contracts/response-caches.ts'
 
 interface SharedCache {
   readonly cache: ResponseCache

@@ -40,5 +40,8 @@ function normalize(name: string, headers: HeaderList): string {
     .map((item) => item.trim())
   if (!UNORDERED.has(name)) return `=${items.join(',')}`
   const members = items.map((item) => item.toLowerCase().replace(/\s+/g, ''))
-  return `=${members.filter((item) => item !== '').sort().join(',')}`
+  return `=${members
+    .filter((item) => item !== '')
+    .sort()
+    .join(',')}`
 }

@@ -59,7 +59,10 @@ export function toStoredHead(
 }
 
 export function toStoredResponse(head: StoredHead, body: Uint8Array): StoredResponse {
-  const textBytes = head.fields.reduce((sum, text) => sum + text.length, head.selection.values.length)
+  const textBytes = head.fields.reduce(
+    (sum, text) => sum + text.length,
+    head.selection.values.length,
+  )
   // Fields and the two texts of the block.
   return { ...head, body, bytes: body.length + 3 * textBytes + OVERHEAD_BYTES }
 }

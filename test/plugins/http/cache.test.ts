@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { Plugin } from '../../../core/chain.ts'
-import { createPlugin } from '../../../core/plugin/define.ts'
 import type { Session } from '../../../core/contracts/auth.ts'
+import { createPlugin } from '../../../core/plugin/define.ts'
 import plugin from '../../../plugins/http/cache.ts'
 import {
   buildPlugin,
@@ -20,7 +20,10 @@ interface Harness {
   readonly env: TestEnv
   readonly plugin: Plugin
   /** Requests that reached the backend, as their headers. */
-  readonly received: { readonly method: string; readonly headers: Readonly<Record<string, string>> }[]
+  readonly received: {
+    readonly method: string
+    readonly headers: Readonly<Record<string, string>>
+  }[]
   readonly send: (request?: TestRequest, reply?: TestReply) => Promise<TestResult>
   /** Sends a GET with these headers and returns its body. */
   readonly get: (headers?: TestHeaders, reply?: TestReply) => Promise<string>
@@ -117,7 +120,11 @@ t.test('stores only what the response allows', async (t) => {
     ['Set-Cookie', cached('max-age=100', { 'set-cookie': 'a=b' }), false],
     ['public Set-Cookie', cached('public, max-age=100', { 'set-cookie': 'a=b' }), true],
     ['CDN-Cache-Control', { headers: { 'cdn-cache-control': 'max-age=9' } }, true],
-    ['CDN-Cache-Control: no-store', cached('max-age=9', { 'cdn-cache-control': 'no-store' }), false],
+    [
+      'CDN-Cache-Control: no-store',
+      cached('max-age=9', { 'cdn-cache-control': 'no-store' }),
+      false,
+    ],
   ] as const) {
     const { get } = open()
     await get({}, reply)
@@ -155,7 +162,14 @@ t.test('rejects invalid options with the name of the option', (t) => {
 
 t.test('private="..." and no-cache="..." omit the listed headers', async (t) => {
   const { send } = open()
-  await send({}, cached('max-age=60, private="x-a", no-cache="x-b, x-c"', { 'x-a': '1', 'x-c': '2', 'x-d': '3' }))
+  await send(
+    {},
+    cached('max-age=60, private="x-a", no-cache="x-b, x-c"', {
+      'x-a': '1',
+      'x-c': '2',
+      'x-d': '3',
+    }),
+  )
   const { forwarded, headers } = await send()
   t.equal(forwarded, false)
   t.strictSame([headers.has('x-a'), headers.has('x-c'), headers.get('x-d')], [false, false, '3'])
@@ -203,7 +217,11 @@ t.test('validates a stale response and updates it by a 304', async (t) => {
   env.now += 20_000
   const { status, body, headers } = await send(
     { headers: { 'if-none-match': '"other"', range: 'bytes=0-0' } },
-    { status: 304, body: '', headers: { etag: '"a"', 'cache-control': 'max-age=30', 'x-test': '2' } },
+    {
+      status: 304,
+      body: '',
+      headers: { etag: '"a"', 'cache-control': 'max-age=30', 'x-test': '2' },
+    },
   )
   t.equal(received[1]!.headers['if-none-match'], '"a"')
   t.equal(received[1]!.headers['if-modified-since'], modified)
@@ -224,7 +242,10 @@ t.test('no-cache requires validation of every use', async (t) => {
 t.test('responds to conditions of the client with 304', async (t) => {
   const modified = new Date(START_MS - 100_000).toUTCString()
   const { send } = open()
-  await send({}, cached('max-age=60', { etag: 'W/"a"', 'last-modified': modified, 'content-type': 'text/css' }))
+  await send(
+    {},
+    cached('max-age=60', { etag: 'W/"a"', 'last-modified': modified, 'content-type': 'text/css' }),
+  )
   for (const [headers, status] of [
     [{ 'if-none-match': '"a"' }, 304],
     [{ 'if-none-match': '"x", W/"a"' }, 304],
@@ -288,25 +309,28 @@ t.test('HEAD uses and updates the stored response for GET', async (t) => {
   t.equal(await get(), '4', 'removed')
 })
 
-t.test('unsafe methods remove responses for their URI, Location and Content-Location', async (t) => {
-  const paths = ['/a', '/b?c=1', '/d', '/other']
-  const cases: readonly (readonly [number, readonly string[]])[] = [
-    [201, ['/a', '/b?c=1', '/d']],
-    [500, []],
-  ]
-  for (const [status, removed] of cases) {
+t.test(
+  'unsafe methods remove responses for their URI, Location and Content-Location',
+  async (t) => {
+    const paths = ['/a', '/b?c=1', '/d', '/other']
+    const cases: readonly (readonly [number, readonly string[]])[] = [
+      [201, ['/a', '/b?c=1', '/d']],
+      [500, []],
+    ]
+    for (const [status, removed] of cases) {
+      const { send } = open()
+      for (const path of paths) await send({ path }, cached('max-age=60'))
+      const headers = { location: '/b?c=1', 'content-location': 'http://localhost/d' }
+      await send({ method: 'POST', path: '/a' }, { status, headers })
+      for (const path of paths)
+        t.equal((await send({ path })).forwarded, removed.includes(path), `${status} ${path}`)
+    }
     const { send } = open()
-    for (const path of paths) await send({ path }, cached('max-age=60'))
-    const headers = { location: '/b?c=1', 'content-location': 'http://localhost/d' }
-    await send({ method: 'POST', path: '/a' }, { status, headers })
-    for (const path of paths)
-      t.equal((await send({ path })).forwarded, removed.includes(path), `${status} ${path}`)
-  }
-  const { send } = open()
-  await send({ path: '/a' }, cached('max-age=60'))
-  await send({ method: 'POST', path: '/x' }, { headers: { location: 'http://example.org/a' } })
-  t.equal((await send({ path: '/a' })).forwarded, false, 'another origin')
-})
+    await send({ path: '/a' }, cached('max-age=60'))
+    await send({ method: 'POST', path: '/x' }, { headers: { location: 'http://example.org/a' } })
+    t.equal((await send({ path: '/a' })).forwarded, false, 'another origin')
+  },
+)
 
 t.test('Cache-Group-Invalidation removes the responses of a group', async (t) => {
   const { send } = open()
@@ -319,7 +343,11 @@ t.test('Cache-Group-Invalidation removes the responses of a group', async (t) =>
 
 t.test('shares responses to authenticated requests only with consent', async (t) => {
   const session = { account: { id: 'a', issuer: 'x' } } as unknown as Session
-  for (const credentials of [{ authorization: 'Basic x' }, { 'x-user': '1' }, { 'client-cert': ':x:' }])
+  for (const credentials of [
+    { authorization: 'Basic x' },
+    { 'x-user': '1' },
+    { 'client-cert': ':x:' },
+  ])
     for (const [directives, isShared] of [
       ['max-age=60', false],
       ['public, max-age=60', true],
