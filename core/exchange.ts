@@ -8,7 +8,7 @@ import {
   runDoneHooks,
   runErrorHooks,
 } from './chain.ts'
-import { type ErrorPage, GATEWAY_ID, GatewayError } from './errors.ts'
+import { type ErrorPage, GATEWAY_ID, type GatewayError } from './errors.ts'
 import { isFinalStatus } from './http/final-status.ts'
 import { HeaderList } from './http/headers.ts'
 import { mayWait, rejectResponse, replyMemory } from './limits/memory-budget.ts'
@@ -16,8 +16,9 @@ import { countBuffered } from './limits/request-buffers.ts'
 import type { AcceptOptions, ServerSocket, SocketReceiver } from './listener/websocket/session.ts'
 import type { TunnelTarget } from './listener/websocket/tunnel-target.ts'
 import { compileChain } from './plugin/compile-chain.ts'
+import { toHookFailure } from './reply/hook-failure.ts'
 import { ReplyBodyChanger } from './reply/reply-body-changer.ts'
-import type { CompleteResponse } from './reply/response-action.ts'
+import { type CompleteResponse, isCompleteResponse } from './reply/response-action.ts'
 import { toErrorResponse } from './request/error-response.ts'
 import { RoutedRequest } from './request/routed-request.ts'
 import type { ErrorReply } from './rpc/grpc/error-reply.ts'
@@ -113,16 +114,15 @@ export abstract class Exchange extends RoutedRequest {
     this.rpcStatus = response.rpcStatus
     this.answered = true
     this.pendingError = response
-    const { chain } = this
-    if (response.rpcStatus >= 0 || chain.onError.length === 0) this.sendError(undefined)
-    else findErrorPage(chain, this, error, this.onFault, (page) => this.sendError(page))
+    if (response.rpcStatus >= 0 || this.chain.onError.length === 0) this.sendError(undefined)
+    else findErrorPage(this.chain, this, error, this.onFault, (page) => this.sendError(page))
   }
 
   private sendError(page: ErrorPage | CompleteResponse | undefined): void {
     const error = this.pendingError
     this.pendingError = undefined
     if (error === undefined || this.finished) return
-    if (page !== undefined && 'status' in page) {
+    if (isCompleteResponse(page)) {
       this.answered = false
       return this.send(page.status, page.headers, page.body)
     }
@@ -328,10 +328,8 @@ export abstract class Exchange extends RoutedRequest {
       if (isFinalStatus(this.status) || (isHandshake && this.status === 101)) return true
       throw new TypeError(`status must be an integer from 200 to 599, got ${inspect(this.status)}`)
     } catch (error) {
-      const thrown = GatewayError.from(error)
-      const failure = isFinalStatus(thrown.code) ? thrown : GatewayError.from(undefined)
-      if (failure !== error) this.onFault?.(error, this, this.chain.stages.onReply[i])
-      this.replaceReply(failure, i)
+      const stage = this.chain.stages.onReply[i]
+      this.replaceReply(toHookFailure(this, stage, error, this.onFault), i)
       this.dropPeer()
       return false
     }

@@ -3,13 +3,9 @@ import { GatewayError } from '../errors.ts'
 import type { Exchange } from '../exchange.ts'
 import type { HeaderList } from '../http/headers.ts'
 import { mayWait, rejectResponse, replyMemory } from '../limits/memory-budget.ts'
+import { toHookFailure } from './hook-failure.ts'
 import { type BodyOutput, ReplyBodyStream } from './reply-body-stream.ts'
-import {
-  createBodyStreams,
-  findReplyChanges,
-  type ReplyChanges,
-  toHookFailure,
-} from './reply-change.ts'
+import { createBodyStreams, findReplyChanges, type ReplyChanges } from './reply-change.ts'
 import {
   findResponseActions,
   type ResponseActions,
@@ -189,8 +185,10 @@ export class ReplyBodyChanger {
       const streams = createBodyStreams(x, streamed, this.#onFault)
       this.stream = new ReplyBodyStream(streams, {
         ...this.#output,
-        onError: (error, position) =>
-          this.#reject(toHookFailure(x, streamed[position]!.index, error, this.#onFault)),
+        onError: (error, position) => {
+          const stage = x.chain.stages.onReplyBody[streamed[position]!.index]
+          this.#reject(toHookFailure(x, stage, error, this.#onFault))
+        },
       })
     } catch (error) {
       return this.#reject(error)

@@ -1,8 +1,7 @@
 import type { ReportFault } from '../chain.ts'
-import { GatewayError } from '../errors.ts'
 import type { Exchange } from '../exchange.ts'
-import { isFinalStatus } from '../http/final-status.ts'
 import type { HeaderList } from '../http/headers.ts'
+import { toHookFailure } from './hook-failure.ts'
 
 /** What an `onResponse` hook does with a response. */
 export type ResponseAction = ResponseObserver | CompleteResponse
@@ -24,6 +23,11 @@ export interface CompleteResponse {
   readonly status: number
   readonly headers: HeaderList
   readonly body: string | Uint8Array
+}
+
+/** Whether the result of an `onError` hook is a response instead of a body. */
+export function isCompleteResponse(value: object | undefined): value is CompleteResponse {
+  return (value as Partial<CompleteResponse> | undefined)?.status !== undefined
 }
 
 export interface ResponseActions {
@@ -55,10 +59,7 @@ export function findResponseActions(
       action = onResponse[i]!(x, bytes)
     } catch (error) {
       for (const observer of observers) observer.onEnd(false)
-      const thrown = GatewayError.from(error)
-      const failure = isFinalStatus(thrown.code) ? thrown : GatewayError.from(undefined)
-      if (failure !== error) onFault?.(error, x, stages.onResponse[i])
-      throw failure
+      throw toHookFailure(x, stages.onResponse[i], error, onFault)
     }
     if (action === undefined) continue
     if ('onChunk' in action) {
