@@ -1,3 +1,7 @@
+// HTTP cache tests (https://cache-tests.fyi) against the gateway with the plugin cache, beside the results that the
+// package contains for other caches: `npm run bench cache-tests -- <folder of the package> [id of a test] [listener]`.
+// The folder is an unpacked http-cache-tests 0.4.5 in which node-fetch 2 is installed.
+
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -8,13 +12,6 @@ import { text } from 'node:stream/consumers'
 import { configurationFrom } from '../platform/config/load.ts'
 import { startGatewayServer } from '../platform/gateway/gateway-server.ts'
 import { createLog } from '../platform/process/log.ts'
-
-/**
- * Runs the HTTP cache tests (https://cache-tests.fyi) against the gateway with the plugin cache, and prints the number
- * of passed tests beside the results that the package contains for other caches.
- *
- * Usage: `npm run bench cache-tests <folder of the package http-cache-tests> [id of a test] [listener]`
- */
 
 type Result = true | readonly [kind: string, detail: string]
 type Results = Readonly<Record<string, Result>>
