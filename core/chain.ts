@@ -29,7 +29,7 @@ export interface Plugin {
   /** After routing, with `x.route` set: authorization, rate limits. */
   readonly onRoute?: Step
   /**
-   * After all `onRoute` hooks, including those of the consumer and the endpoint: responds instead of the handler, such
+   * After all `onRoute` hooks, including the hooks of consumer and endpoint: responds instead of the handler, such
    * as with a stored response.
    */
   readonly onForward?: Step

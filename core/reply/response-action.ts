@@ -3,7 +3,7 @@ import type { Exchange } from '../exchange.ts'
 import type { HeaderList } from '../http/headers.ts'
 import { toHookFailure } from './hook-failure.ts'
 
-/** What an `onResponse` hook does with a response. */
+/** Result of an `onResponse` hook. */
 export type ResponseAction = ResponseObserver | CompleteResponse
 
 /** Receives the body of a response as the backend sent it. */

@@ -44,7 +44,7 @@ const options = Type.Object({
   }),
   client_directives: Type.Boolean({
     default: true,
-    description: 'Obey Cache-Control and Pragma of clients, such as no-cache of a reload.',
+    description: 'Follow Cache-Control and Pragma of clients, such as no-cache of a reload.',
   }),
   store_cookies: Type.Boolean({
     default: false,
@@ -78,7 +78,7 @@ const plugin: PluginDefinition = definePlugin({
       maxBytes: toBytes('max_size', settings.max_size),
       maxObjectBytes: toBytes('max_object', settings.max_object),
       collapseTimeoutMs: toMs('collapse_timeout', settings.collapse_timeout),
-      obeysClients: settings.client_directives,
+      followsClients: settings.client_directives,
       sendsStatus: settings.cache_status,
       defaults: {
         ttlMs: toMs('default_ttl', settings.default_ttl),

@@ -28,7 +28,7 @@ export function takeConditions(headers: HeaderList): readonly string[] {
   return taken
 }
 
-/** Replaces the conditions of a validation by those of the client. */
+/** Replaces the conditions of a validation by the client's conditions. */
 export function restoreConditions(headers: HeaderList, taken: readonly string[]): void {
   for (const name of CONDITIONS) headers.delete(name)
   for (let i = 0; i < taken.length; i += 2) headers.append(taken[i]!, taken[i + 1]!)

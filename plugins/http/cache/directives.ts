@@ -10,7 +10,7 @@ const ITEM = /(?:[^,"]|"(?:[^"\\]|\\.)*"?)+/g
 const QUOTED = /^"((?:[^"\\]|\\.)*)"$/
 const DIGITS = /^\d+$/
 
-/** Parses all `Cache-Control` headers, or those with another name and the same syntax (RFC 9111 §5.2). */
+/** Parses all `Cache-Control` headers, or headers of another name with the same syntax (RFC 9111 §5.2). */
 export function parseDirectives(headers: HeaderList, name = 'cache-control'): Directives {
   if (!headers.has(name)) return NO_DIRECTIVES
   const directives = new Map<string, string[]>()

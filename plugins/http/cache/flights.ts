@@ -32,7 +32,7 @@ export class Flights {
     this.#unshared = new LRUCache({ max: UNSHARED_MAX, ttl: UNSHARED_MS, ttlResolution: 100 })
   }
 
-  /** Returns the request to wait for; undefined if there is none, or too many requests wait. */
+  /** Returns the request to wait for; undefined if absent, or if too many requests wait. */
   find(key: string): Flight | undefined {
     const flight = this.#flights.get(key)
     if (flight?.isLate === true || this.waiting >= this.#limits.maxWaiting) return undefined

@@ -38,7 +38,7 @@ export interface HttpCacheOptions {
   readonly maxObjectBytes: number
   readonly collapseTimeoutMs: number
   /** Whether cache directives of clients apply. */
-  readonly obeysClients: boolean
+  readonly followsClients: boolean
   /** Whether responses get `Cache-Status`. */
   readonly sendsStatus: boolean
   readonly nowMs: () => number
@@ -53,9 +53,9 @@ interface Fetch {
   readonly hasCredentials: boolean
   /** Reason of the request in `Cache-Status`. */
   readonly reason: string
-  /** Response that needs validation; undefined if there is none. */
+  /** Response that needs validation; undefined if absent. */
   readonly stale: StoredResponse | undefined
-  /** Conditions of the client, replaced by those of a validation; undefined if the request is not a validation. */
+  /** Conditions of the client, which a validation replaced; undefined if the request is not a validation. */
   readonly taken: readonly string[] | undefined
   /** Undefined if no other requests wait for this one. */
   readonly flight: Flight | undefined
@@ -157,7 +157,7 @@ export class HttpCache implements ResponseCache {
   #serve(x: Exchange, waits: number): Maybe<void> {
     const { headers } = x
     if (hasBackendConditions(headers)) return undefined
-    const request = this.#options.obeysClients
+    const request = this.#options.followsClients
       ? readRequestDirectives(headers)
       : NO_REQUEST_DIRECTIVES
     if (request.noStore) return undefined
@@ -338,7 +338,7 @@ function isFresh({ policy }: StoredResponse, nowMs: number): boolean {
   return !policy.mustValidate && toAgeMs(policy, nowMs) < policy.lifetimeMs
 }
 
-/** @param names names in `Vary` of the stored responses; undefined if there are none. */
+/** @param names names in `Vary` of the stored responses; undefined if nothing is stored. */
 function toMissReason(names: readonly string[] | undefined): string {
   return names === undefined ? 'uri-miss' : 'vary-miss'
 }

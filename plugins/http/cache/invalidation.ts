@@ -12,8 +12,8 @@ export function isUnsafe(method: string): boolean {
 }
 
 /**
- * Removes the responses that a successful unsafe request made outdated: those for its URI, and those for URIs of the
- * same origin and groups that the response lists (RFC 9111 §4.4, RFC 9875 §3).
+ * Removes the responses that a successful unsafe request made outdated: for its URI, and for the URIs of the same origin
+ * and the groups that its response lists (RFC 9111 §4.4, RFC 9875 §3).
  */
 export function invalidate(x: Exchange, store: ResponseStore, nowMs: number): void {
   const { status, replyHeaders, originalTarget, namespace } = x

@@ -31,7 +31,7 @@ export interface ResponseHead {
   readonly responseMs: number
 }
 
-/** How long a stored response may be used, and for whom. */
+/** How long and by which callers a stored response may be used. */
 export interface ResponsePolicy {
   /** Freshness lifetime (RFC 9111 §4.2.1). */
   readonly lifetimeMs: number

@@ -28,7 +28,7 @@ export interface StoredResponse {
 
 export type StoredHead = Omit<StoredResponse, 'body' | 'bytes'>
 
-/** Memory used by a response besides body and headers. */
+/** Memory used by a response in addition to body and headers. */
 const OVERHEAD_BYTES = 700
 
 /** Prepares a response for storage, except its body. */

@@ -2,7 +2,7 @@ import { HeaderList } from '../../../core/http/headers.ts'
 import { decidePolicy, type PolicyDefaults, type ResponseHead } from './response-policy.ts'
 import { type StoredResponse, toStoredHead, toStoredResponse } from './stored-response.ts'
 
-/** Headers of a 304 that do not replace those of the stored response (RFC 9111 §3.2). */
+/** Headers of a 304 that do not replace headers of the stored response (RFC 9111 §3.2). */
 const UNCHANGED = new Set([
   ...['age', 'content-encoding', 'content-length', 'content-md5', 'content-range', 'etag'],
 ])

@@ -175,7 +175,7 @@ t.test('private="..." and no-cache="..." omit the listed headers', async (t) => 
   t.strictSame([headers.has('x-a'), headers.has('x-c'), headers.get('x-d')], [false, false, '3'])
 })
 
-t.test('obeys cache directives of the client', async (t) => {
+t.test('follows cache directives of the client', async (t) => {
   for (const [directives, reply, isForwarded] of [
     ['max-age=5', {}, true],
     ['max-age=15', {}, false],
