@@ -3,7 +3,7 @@ import type { Maybe } from '../lib/async/maybe.ts'
 import type { Endpoint } from './contracts/registry.ts'
 import { type ErrorPage, GatewayError } from './errors.ts'
 import type { Exchange } from './exchange.ts'
-import type { CompleteResponse, ResponseAction } from './reply/response-action.ts'
+import type { CompleteResponse, ResponseAction } from './reply/complete-response.ts'
 
 /**
  * A stage of the chain. A response stops the chain.

@@ -63,6 +63,7 @@ export async function startRival(
   const site: Site = {
     ...{ folder, port, pipeline, workers, idleServices, accessLog, connections },
     ...{ routes: scenario.routes ?? 0, hasConditions: scenario.hasConditions ?? false },
+    cache: scenario.cache ?? false,
     backendPort: findBackendPort(scenario, ports),
     servicePort: scenario.handler === 'rpc' ? ports.servicePort : undefined,
     tls: scenario.tls ? writeCertificate(folder) : undefined,

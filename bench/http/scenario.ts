@@ -31,6 +31,8 @@ export interface Scenario {
   readonly routes?: number
   /** Whether the routes have conditions on headers, parameters and clients. @default false */
   readonly hasConditions?: boolean
+  /** Whether proxies cache the responses. @default false */
+  readonly cache?: boolean
   /** Number of client connections; takes precedence over the option. */
   readonly connections?: number
   /** Minimum meaningful duration. */

@@ -26,6 +26,9 @@ export const nginx: Rival = {
       listenOptions: `${site.tls === undefined ? '' : ' ssl'}${site.http2 ? ' http2' : ''}`,
       httpBackend: site.grpc ? undefined : 'http://backend',
       grpcBackend: site.grpc ? 'grpc://backend' : undefined,
+      cachePath: site.cache ? `${join(site.folder, 'cache')} keys_zone=responses:10m` : undefined,
+      cacheZone: site.cache ? 'responses' : undefined,
+      cacheTtl: site.cache ? '1h' : undefined,
       accessLog: site.accessLog
         ? `${join(site.folder, 'access.log')} combined buffer=64k flush=1s`
         : 'off',

@@ -31,6 +31,8 @@ export interface Site {
   readonly routes: number
   /** Whether the routes have conditions on headers, parameters and clients. */
   readonly hasConditions: boolean
+  /** Whether proxies store and send the responses of the backend again. */
+  readonly cache: boolean
   /** True to log every request to `access.log` in the folder. */
   readonly accessLog: boolean
 }

@@ -3,14 +3,11 @@ import { GatewayError } from '../errors.ts'
 import type { Exchange } from '../exchange.ts'
 import type { HeaderList } from '../http/headers.ts'
 import { mayWait, rejectResponse, replyMemory } from '../limits/memory-budget.ts'
+import type { ResponseObserver } from './complete-response.ts'
 import { toHookFailure } from './hook-failure.ts'
 import { type BodyOutput, ReplyBodyStream } from './reply-body-stream.ts'
 import { createBodyStreams, findReplyChanges, type ReplyChanges } from './reply-change.ts'
-import {
-  findResponseActions,
-  type ResponseActions,
-  type ResponseObserver,
-} from './response-action.ts'
+import { findResponseActions, type ResponseActions } from './response-action.ts'
 
 const NO_ACTIONS: ResponseActions = { observer: undefined, replacement: undefined }
 

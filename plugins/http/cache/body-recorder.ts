@@ -1,5 +1,5 @@
 import { replyMemory } from '../../../core/limits/memory-budget.ts'
-import type { ResponseObserver } from '../../../core/reply/response-action.ts'
+import type { ResponseObserver } from '../../../core/reply/complete-response.ts'
 
 export interface RecorderOptions {
   readonly maxBytes: number

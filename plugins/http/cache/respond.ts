@@ -1,7 +1,7 @@
 import type { Exchange } from '../../../core/exchange.ts'
 import { type ByteRange, parseByteRange } from '../../../core/files/byte-range.ts'
 import { appendParsed, HeaderList } from '../../../core/http/headers.ts'
-import type { CompleteResponse } from '../../../core/reply/response-action.ts'
+import type { CompleteResponse } from '../../../core/reply/complete-response.ts'
 import { isNotModified, isRangeApplicable } from './conditions.ts'
 import { toAgeMs } from './response-policy.ts'
 import { type StoredResponse, toHeaderList } from './stored-response.ts'

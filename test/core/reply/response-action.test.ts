@@ -3,7 +3,7 @@ import type { Plugin } from '../../../core/chain.ts'
 import { GatewayError } from '../../../core/errors.ts'
 import { HeaderList } from '../../../core/http/headers.ts'
 import { compileChain } from '../../../core/plugin/compile-chain.ts'
-import type { ResponseAction } from '../../../core/reply/response-action.ts'
+import type { ResponseAction } from '../../../core/reply/complete-response.ts'
 import { createTestExchange, type TestExchange, type TestRequest } from '../../../sdk/testing.ts'
 
 interface Begun {
