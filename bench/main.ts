@@ -5,6 +5,7 @@ const BENCHMARKS: Readonly<Record<string, string>> = {
   guard: 'guard',
   micro: 'micro/main',
   broker: 'broker',
+  'cache-tests': 'cache-tests',
   cli: 'cli',
   config: 'config',
   consul: 'registry/consul',

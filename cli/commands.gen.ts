@@ -25,6 +25,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./commands/platform/broker.ts')).default,
   },
   {
+    name: 'cache',
+    description: 'Remove responses stored by the cache plugin of a gateway',
+    load: async () => (await import('./commands/platform/cache.ts')).default,
+  },
+  {
     name: 'call',
     description: 'Call an endpoint of a service',
     load: async () => (await import('./commands/calls/call.ts')).default,

@@ -18,7 +18,7 @@ const ORDER = [
   ...['server', 'api', 'dashboard'],
   ...['login', 'logout', 'signup', 'user', 'env'],
   ...['services', 'call', 'stream', 'stats'],
-  ...['auth', 'quota', 'config', 'store', 'broker', 'events', 'network', 'registry', 'nodes'],
+  ...['auth', 'quota', 'config', 'store', 'broker', 'events', 'network', 'registry', 'nodes', 'cache'],
   ...['run', 'update', 'kill', 'logs', 'status'],
   ...['gen', 'new', 'completion', 'doctor', 'version', 'bench'],
 ]

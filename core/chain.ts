@@ -3,6 +3,7 @@ import type { Maybe } from '../lib/async/maybe.ts'
 import type { Endpoint } from './contracts/registry.ts'
 import { type ErrorPage, GatewayError } from './errors.ts'
 import type { Exchange } from './exchange.ts'
+import type { CompleteResponse, ResponseAction } from './reply/complete-response.ts'
 
 /**
  * A stage of the chain. A response stops the chain.
@@ -28,10 +29,26 @@ export interface Plugin {
   /** After routing, with `x.route` set: authorization, rate limits. */
   readonly onRoute?: Step
   /**
-   * Called before an error of the gateway (not of a service) is sent. Returns a body that replaces the standard one, or
-   * undefined. Plugins are called in reverse order of the list. Not called for gRPC and Connect clients.
+   * After all `onRoute` hooks, including the hooks of consumer and endpoint: responds instead of the handler, such
+   * as with a stored response.
    */
-  readonly onError?: (x: Exchange, error: GatewayError) => Maybe<ErrorPage | undefined>
+  readonly onForward?: Step
+  /**
+   * Called before an error of the gateway (not of a service) is sent. Returns a body that replaces the standard one, a
+   * response that replaces the error, or undefined. Plugins are called in reverse order of the list, plugins with
+   * `onResponse` first. Not called for gRPC and Connect clients.
+   */
+  readonly onError?: (
+    x: Exchange,
+    error: GatewayError,
+  ) => Maybe<ErrorPage | CompleteResponse | undefined>
+  /**
+   * Called with every response except gateway errors, before other plugins change it. `x.status` and `x.replyHeaders`
+   * belong to the response. Returns an observer of the response, a response that replaces it, or undefined.
+   *
+   * @param length bytes of the body; -1 if unknown.
+   */
+  readonly onResponse?: (x: Exchange, length: number) => ResponseAction | undefined
   /**
    * Called before `onReply` for responses with a body, except gateway errors, partial content (206) and gRPC. Returns
    * how to change the body, or undefined. `x.status` and `x.replyHeaders` belong to the response. Also called for
@@ -111,13 +128,21 @@ export interface Chain {
   readonly steps: readonly Step[]
   /** In call order. */
   readonly onError: readonly NonNullable<Plugin['onError']>[]
+  readonly onResponse: readonly NonNullable<Plugin['onResponse']>[]
   readonly onReplyBody: readonly NonNullable<Plugin['onReplyBody']>[]
   readonly onReply: readonly ((x: Exchange) => void)[]
   readonly onDone: readonly ((x: Exchange) => void)[]
+  /** Whether a plugin observes, replaces or changes response bodies. */
+  readonly changesReplies: boolean
+  /** The steps after `onForward`, which forward a routed request. */
+  readonly forward: readonly Step[]
+  /** Distinguishes the plugin lists of routes, services and consumers; empty for the plugins of the gateway. */
+  readonly variant: string
   /** Owners of the steps and hooks, by index. */
   readonly stages: {
     readonly steps: readonly Stage[]
     readonly onError: readonly Stage[]
+    readonly onResponse: readonly Stage[]
     readonly onReplyBody: readonly Stage[]
     readonly onReply: readonly Stage[]
     readonly onDone: readonly Stage[]
@@ -179,7 +204,7 @@ function resumeSteps(
 }
 
 /**
- * Passes the first body returned by an `onError` hook to `send`, or undefined for the standard body. A failing hook is
+ * Passes the first result of an `onError` hook to `send`, or undefined for the standard body. A failing hook is
  * reported and ignored.
  */
 export function findErrorPage(
@@ -187,7 +212,7 @@ export function findErrorPage(
   x: Exchange,
   error: GatewayError,
   onFault: ReportFault | undefined,
-  send: (page: ErrorPage | undefined) => void,
+  send: (page: ErrorPage | CompleteResponse | undefined) => void,
 ): void {
   for (let i = 0; i < onError.length; i++) {
     const fail = (fault: unknown): void => onFault?.(fault, x, stages.onError[i])

@@ -8,7 +8,7 @@ import {
   runDoneHooks,
   runErrorHooks,
 } from './chain.ts'
-import { type ErrorPage, GATEWAY_ID, GatewayError } from './errors.ts'
+import { type ErrorPage, GATEWAY_ID, type GatewayError } from './errors.ts'
 import { isFinalStatus } from './http/final-status.ts'
 import { HeaderList } from './http/headers.ts'
 import { mayWait, rejectResponse, replyMemory } from './limits/memory-budget.ts'
@@ -16,6 +16,8 @@ import { countBuffered } from './limits/request-buffers.ts'
 import type { AcceptOptions, ServerSocket, SocketReceiver } from './listener/websocket/session.ts'
 import type { TunnelTarget } from './listener/websocket/tunnel-target.ts'
 import { compileChain } from './plugin/compile-chain.ts'
+import { type CompleteResponse, isCompleteResponse } from './reply/complete-response.ts'
+import { toHookFailure } from './reply/hook-failure.ts'
 import { ReplyBodyChanger } from './reply/reply-body-changer.ts'
 import { toErrorResponse } from './request/error-response.ts'
 import { RoutedRequest } from './request/routed-request.ts'
@@ -66,7 +68,7 @@ export abstract class Exchange extends RoutedRequest {
   private waitingBytes = 0
   /** Error that is sent once its page is known. */
   private pendingError: ErrorReply | undefined = undefined
-  /** Set by the first response if the chain has `onReplyBody` hooks. */
+  /** Set by the first response if plugins observe or change it. */
   private bodyChanger: ReplyBodyChanger | undefined = undefined
 
   // Explicit: otherwise the compiler passes `...arguments`, which V8 does not inline.
@@ -112,15 +114,18 @@ export abstract class Exchange extends RoutedRequest {
     this.rpcStatus = response.rpcStatus
     this.answered = true
     this.pendingError = response
-    const { chain } = this
-    if (response.rpcStatus >= 0 || chain.onError.length === 0) this.sendError(undefined)
-    else findErrorPage(chain, this, error, this.onFault, (page) => this.sendError(page))
+    if (response.rpcStatus >= 0 || this.chain.onError.length === 0) this.sendError(undefined)
+    else findErrorPage(this.chain, this, error, this.onFault, (page) => this.sendError(page))
   }
 
-  private sendError(page: ErrorPage | undefined): void {
+  private sendError(page: ErrorPage | CompleteResponse | undefined): void {
     const error = this.pendingError
     this.pendingError = undefined
     if (error === undefined || this.finished) return
+    if (isCompleteResponse(page)) {
+      this.answered = false
+      return this.send(page.status, page.headers, page.body)
+    }
     if (page !== undefined) error.headers.set('content-type', page.contentType)
     if (this.beginReply(error.status, error.headers)) this.transmit(page?.body ?? error.body)
   }
@@ -140,7 +145,7 @@ export abstract class Exchange extends RoutedRequest {
    */
   send(status: number, headers: HeaderList, body: string | Uint8Array): void {
     if (this.answered) return
-    if (this.chain.onReplyBody.length > 0 && this.bodyChanger === undefined)
+    if (this.chain.changesReplies && this.bodyChanger === undefined)
       return this.openBodyChanger().send(status, headers, body)
     if (!mayWait(body)) return this.fail(rejectResponse(this.route?.service ?? GATEWAY_ID))
     if (this.beginReply(status, headers)) this.transmit(body)
@@ -153,7 +158,7 @@ export abstract class Exchange extends RoutedRequest {
    * @param length exact number of body bytes, even for HEAD and 304, which send no body; -1 if unknown.
    */
   start(status: number, headers: HeaderList, length: number): void {
-    if (this.chain.onReplyBody.length > 0 && this.bodyChanger === undefined)
+    if (this.chain.changesReplies && this.bodyChanger === undefined)
       return this.openBodyChanger().start(status, headers, length)
     this.stream(status, headers, length, false)
   }
@@ -168,6 +173,7 @@ export abstract class Exchange extends RoutedRequest {
    * for the peer's `onDrain`.
    */
   write(chunk: Uint8Array): boolean {
+    this.bodyChanger?.observe(chunk)
     if (!this.streaming || this.finished) return this.bodyChanger?.collect(chunk) ?? true
     return this.bodyChanger?.stream?.write(chunk) ?? this.writeToClient(chunk)
   }
@@ -179,6 +185,7 @@ export abstract class Exchange extends RoutedRequest {
 
   /** Ends a started response. Trailers are sent over HTTP/2 and omitted over HTTP/1.1 (RFC 9110 §6.5.1). */
   end(trailers?: HeaderList): void {
+    this.bodyChanger?.complete()
     if (!this.streaming || this.finished) this.bodyChanger?.end()
     else if (this.bodyChanger?.stream !== undefined) this.bodyChanger.stream.end(trailers)
     else this.transmitEnd(trailers)
@@ -292,6 +299,7 @@ export abstract class Exchange extends RoutedRequest {
       write: (chunk: Uint8Array) => this.writeToClient(chunk),
       end: (trailers: HeaderList | undefined) => this.transmitEnd(trailers),
       onDrain: () => this.peer?.onDrain(),
+      onReplaced: () => this.dropPeer(),
     }
     this.bodyChanger = new ReplyBodyChanger(this, output, this.onFault)
     return this.bodyChanger
@@ -320,10 +328,8 @@ export abstract class Exchange extends RoutedRequest {
       if (isFinalStatus(this.status) || (isHandshake && this.status === 101)) return true
       throw new TypeError(`status must be an integer from 200 to 599, got ${inspect(this.status)}`)
     } catch (error) {
-      const thrown = GatewayError.from(error)
-      const failure = isFinalStatus(thrown.code) ? thrown : GatewayError.from(undefined)
-      if (failure !== error) this.onFault?.(error, this, this.chain.stages.onReply[i])
-      this.replaceReply(failure, i)
+      const stage = this.chain.stages.onReply[i]
+      this.replaceReply(toHookFailure(this, stage, error, this.onFault), i)
       this.dropPeer()
       return false
     }

@@ -10,6 +10,7 @@ import ipAllow from './access/ip-allow.ts'
 import oidc from './access/oidc.ts'
 import origins from './access/origins.ts'
 import bodyLimit from './http/body-limit.ts'
+import cache from './http/cache.ts'
 import compress from './http/compress.ts'
 import forwarded from './http/forwarded.ts'
 import headers from './http/headers.ts'
@@ -32,6 +33,7 @@ export const plugins: Readonly<Record<string, PluginDefinition>> = {
   auth,
   'basic-auth': basicAuth,
   'body-limit': bodyLimit,
+  cache,
   compress,
   cors,
   'forward-auth': forwardAuth,

@@ -64,6 +64,7 @@ export async function startRival(
     ...{ folder, port, pipeline, workers, idleServices, accessLog, connections },
     ...{ routes: scenario.routes ?? 0, hasConditions: scenario.hasConditions ?? false },
     ...{ plugins: scenario.plugins ?? [], gzip: scenario.gzip ?? false },
+    cache: scenario.cache ?? false,
     backendPort: findBackendPort(scenario, ports),
     servicePort: scenario.handler === 'rpc' ? ports.servicePort : undefined,
     tls: scenario.tls ? writeCertificate(folder) : undefined,

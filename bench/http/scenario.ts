@@ -35,6 +35,8 @@ export interface Scenario {
   readonly plugins?: readonly string[]
   /** Whether clients accept gzip, and proxies compress JSON. @default false */
   readonly gzip?: boolean
+  /** Whether proxies cache the responses. @default false */
+  readonly cache?: boolean
   /** Number of client connections; takes precedence over the option. */
   readonly connections?: number
   /** Minimum meaningful duration. */

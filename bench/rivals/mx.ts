@@ -3,6 +3,8 @@ import { join } from 'node:path'
 import { SERVICE } from '../http/servers/documents.ts'
 import { type Rival, ROOT, type Site, toNodeCommand } from './rival.ts'
 
+/** For responses without Cache-Control. */
+const CACHE = '    plugins: [cache: { default_ttl: 1h }]'
 /** Number of nodes of each idle service. */
 export const IDLE_NODES = 20
 
@@ -40,7 +42,7 @@ function writeConfig(site: Site): string {
     ...(plugins.length === 0 ? [] : ['plugins:', ...plugins.map((plugin) => `  - ${plugin}`)]),
     'services:',
     ...(servicePort === undefined
-      ? ['  bench:', `    nodes: ["${node}"]`]
+      ? ['  bench:', `    nodes: ["${node}"]`, ...(site.cache ? [CACHE] : [])]
       : [`  ${SERVICE}:`, `    nodes: ["mx://127.0.0.1:${servicePort}"]`]),
     ...Array.from({ length: site.idleServices }, (_, i) => toIdleService(i)),
     ...(routes === 0 ? [] : ['routes:', ...Array.from({ length: routes }, (_, i) => toRoute(i))]),

@@ -27,6 +27,9 @@ export const nginx: Rival = {
       httpBackend: site.grpc ? undefined : 'http://backend',
       grpcBackend: site.grpc ? 'grpc://backend' : undefined,
       gzip: site.gzip ? 'on' : 'off',
+      cachePath: site.cache ? `${join(site.folder, 'cache')} keys_zone=responses:10m` : undefined,
+      cacheZone: site.cache ? 'responses' : undefined,
+      cacheTtl: site.cache ? '1h' : undefined,
       accessLog: site.accessLog
         ? `${join(site.folder, 'access.log')} combined buffer=64k flush=1s`
         : 'off',

@@ -35,6 +35,8 @@ export interface Site {
   readonly plugins: readonly string[]
   /** True to compress JSON with gzip. */
   readonly gzip: boolean
+  /** Whether proxies store and send the responses of the backend again. */
+  readonly cache: boolean
   /** True to log every request to `access.log` in the folder. */
   readonly accessLog: boolean
 }

@@ -84,6 +84,8 @@ export class HeaderList {
   readonly flat: readonly string[]
   /** False once a value contained a byte above 0x7F. Such a list is encoded on a slower path. */
   ascii = true
+  /** `Date` of a response of a backend, which is not part of the list because listeners set it. */
+  date: string | undefined = undefined
   /** Headers available in joined form, with their start in `flat`. */
   #block: HeaderBlock | undefined = undefined
   #blockStart = 0

@@ -67,6 +67,7 @@ export function compileChain(
     replaced: readonly Plugin[],
     policies: readonly Plugin[],
     scopes: Chain['scopes'],
+    variant: string,
   ): Chain => {
     const applied = [...replaced, ...policies]
     const early = replaced.filter(isEarly)
@@ -84,10 +85,19 @@ export function compileChain(
       // Last before the service that declares them, so that they cannot change the input or results of other plugins.
       ...listHooks(policies, 'onRequest'),
       ...listHooks(policies, 'onRoute'),
-      ...listHooks(inner, 'onRoute'),
-      toHook('handle', handle),
+      ...listHooks(applied, 'onForward'),
     ]
-    const onError = listHooks(applied, 'onError').reverse()
+    const forward = [...listHooks(inner, 'onRoute'), toHook('handle', handle)]
+    steps.push(...forward)
+    const onResponse = listHooks([...policies, ...replaced], 'onResponse')
+    // A stored response is better than an error page.
+    const onError = [
+      ...listHooks(applied.filter(hasResponseHook), 'onError'),
+      ...listHooks(
+        applied.filter((plugin) => !hasResponseHook(plugin)),
+        'onError',
+      ).reverse(),
+    ]
     const onReplyBody = listHooks(applied, 'onReplyBody')
     const onReply = listHooks([...policies, ...replaced], 'onReply')
     const onDone = listHooks([...applied, ...inner], 'onDone')
@@ -106,12 +116,17 @@ export function compileChain(
       plugins: applied,
       steps: steps.map(({ run }) => run),
       onError: onError.map(({ run }) => run),
+      onResponse: onResponse.map(({ run }) => run),
       onReplyBody: onReplyBody.map(({ run }) => run),
       onReply: onReply.map(({ run }) => run),
       onDone: onDone.map(({ run }) => run),
+      changesReplies: onResponse.length + onReplyBody.length > 0,
+      forward: forward.map(({ run }) => run),
+      variant,
       stages: {
         steps: steps.map(({ stage }) => stage),
         onError: onError.map(({ stage }) => stage),
+        onResponse: onResponse.map(({ stage }) => stage),
         onReplyBody: onReplyBody.map(({ stage }) => stage),
         onReply: onReply.map(({ stage }) => stage),
         onDone: onDone.map(({ stage }) => stage),
@@ -119,20 +134,20 @@ export function compileChain(
       scopes,
       ofEndpoint: (service, endpoint) =>
         continueWith(findPolicies?.(service, endpoint), (scopePlugins) =>
-          compile(replaced, scopePlugins, NO_CHAINS),
+          compile(replaced, scopePlugins, NO_CHAINS, variant),
         ),
       ofConsumer: (key) =>
         continueWith(consumers.get(key), (scopePlugins) =>
-          compile(replace(replaced, scopePlugins), policies, NO_CHAINS),
+          compile(replace(replaced, scopePlugins), policies, NO_CHAINS, `${variant}\n${key}`),
         ),
       use,
       close: (onFault) => closePlugins(all, onFault),
     }
   }
   const chains = [...routes].map(([name, overrides]): [string, Chain] => {
-    return [name, compile(replace(plugins, overrides), [], NO_CHAINS)]
+    return [name, compile(replace(plugins, overrides), [], NO_CHAINS, name)]
   })
-  return compile(plugins, [], new Map(chains))
+  return compile(plugins, [], new Map(chains), '')
 }
 
 /** Returns `plugins` without the names in `overrides`, followed by `overrides`. */
@@ -141,6 +156,10 @@ function replace(plugins: readonly Plugin[], overrides: readonly Plugin[]): read
     ...plugins.filter(({ name }) => !overrides.some((other) => other.name === name)),
     ...overrides,
   ]
+}
+
+function hasResponseHook({ onResponse }: Plugin): boolean {
+  return onResponse !== undefined
 }
 
 interface Hook<T> {

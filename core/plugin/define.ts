@@ -2,6 +2,7 @@ import { suggest } from '../../lib/text/did-you-mean.ts'
 import { inspectShort } from '../../lib/text/inspect.ts'
 import type { Plugin } from '../chain.ts'
 import type { Authorizer } from '../contracts/auth.ts'
+import type { ResponseCaches } from '../contracts/response-caches.ts'
 import type { Tracer } from '../contracts/tracer.ts'
 import type { EgressPolicy } from '../egress/egress-policy.ts'
 import { Default, type Static, type TObject, Type } from '../schema.ts'
@@ -30,6 +31,8 @@ export interface PluginEnv {
   readonly authorizer?: Authorizer | undefined
   /** Starts spans. @default none */
   readonly tracer?: Tracer | undefined
+  /** Response caches of the process. @default each plugin has its own cache */
+  readonly caches?: ResponseCaches | undefined
   /** Outgoing address policy of the process. @default the policy with default settings */
   readonly egress?: Pick<EgressPolicy, 'resolveKeys'> | undefined
 }
@@ -71,7 +74,9 @@ const NO_OPTIONS: TObject = Type.Object({})
 export const HOOKS = [
   'onRequest',
   'onRoute',
+  'onForward',
   'onError',
+  'onResponse',
   'onReplyBody',
   'onReply',
   'onDone',

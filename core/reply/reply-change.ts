@@ -4,8 +4,8 @@ import type { BufferedBodyChange, ReportFault, StreamedBodyChange } from '../cha
 import { GATEWAY_ID, GatewayError } from '../errors.ts'
 import type { Exchange } from '../exchange.ts'
 import { removeDigests } from '../http/content-digests.ts'
-import { isFinalStatus } from '../http/final-status.ts'
 import { rejectResponse, replyMemory } from '../limits/memory-budget.ts'
+import { toHookFailure } from './hook-failure.ts'
 
 interface Change<T> {
   readonly item: T
@@ -65,7 +65,7 @@ export class BufferedReplyChange {
       try {
         changed = item.change(bytes, x) ?? changed
       } catch (error) {
-        throw toHookFailure(x, index, error, onFault)
+        throw toHookFailure(x, x.chain.stages.onReplyBody[index], error, onFault)
       }
     }
     return changed
@@ -97,7 +97,7 @@ export function findReplyChanges(
       if ('change' in change) buffered.push({ item: change, index })
       else streamed.push({ item: change, index })
     } catch (error) {
-      throw toHookFailure(x, index, error, onFault)
+      throw toHookFailure(x, x.chain.stages.onReplyBody[index], error, onFault)
     }
   }
   if (buffered.length + streamed.length === 0) return undefined
@@ -128,7 +128,7 @@ export function createBodyStreams(
       streams.push(item.createStream(x))
     } catch (error) {
       for (const stream of streams) stream.destroy()
-      throw toHookFailure(x, index, error, onFault)
+      throw toHookFailure(x, x.chain.stages.onReplyBody[index], error, onFault)
     }
   }
   return streams
@@ -143,17 +143,4 @@ function toBuffer(body: string | Uint8Array): Buffer {
   return typeof body === 'string'
     ? Buffer.from(body)
     : Buffer.from(body.buffer, body.byteOffset, body.length)
-}
-
-/** Reports an unexpected error of a hook. Returns the error that replaces the response. */
-export function toHookFailure(
-  x: Exchange,
-  index: number,
-  error: unknown,
-  onFault: ReportFault | undefined,
-): GatewayError {
-  const thrown = GatewayError.from(error)
-  const failure = isFinalStatus(thrown.code) ? thrown : GatewayError.from(undefined)
-  if (failure !== error) onFault?.(error, x, x.chain.stages.onReplyBody[index])
-  return failure
 }

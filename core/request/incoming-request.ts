@@ -159,6 +159,11 @@ export abstract class IncomingRequest implements RequestLine, RequestBuffer {
     return '1.1'
   }
 
+  /** Whether the listener always sends the current time as `Date`. */
+  get writesDate(): boolean {
+    return false
+  }
+
   /** Whether the client accepts trailers (RFC 9110 §6.5.1); otherwise `end` may omit them. */
   get takesTrailers(): boolean {
     return false

@@ -28,6 +28,8 @@ export abstract class RoutedRequest extends IncomingRequest {
    * The account belongs to a different namespace than the request, so services and backends see an anonymous caller.
    */
   isCrossNamespace = false
+  /** Whether a plugin authenticated the caller without a session, so that responses may depend on the caller. */
+  hasCaller = false
   /** Error for rejected credentials. It becomes the response unless another plugin accepts them. */
   refusal: GatewayError | undefined = undefined
   /** Authorized target (`auth` plugin), unchanged by later rewrites of the path. */

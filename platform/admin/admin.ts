@@ -21,6 +21,8 @@ export interface AdminOptions {
   readonly config?: AdminHandler | undefined
   /** Handles {@link NODES_PATH} and the paths below it. If undefined, they are not served. */
   readonly nodes?: AdminHandler | undefined
+  /** Handles the paths below {@link CACHE_PATH}. If undefined, they are not served. */
+  readonly cache?: AdminHandler | undefined
   readonly log: Log
 }
 
@@ -39,6 +41,7 @@ export type AdminHandler = (request: IncomingMessage, path: string) => Promise<A
 
 export const CONFIG_PATH = '/config'
 export const NODES_PATH = '/nodes'
+export const CACHE_PATH = '/cache'
 const TEXT = 'text/plain; charset=utf-8'
 /** Requests consist only of a request line and a few headers. */
 const LIMITS = {
@@ -54,12 +57,12 @@ const METHODS = 'GET, HEAD'
 
 /**
  * Starts the admin server with `/livez` (the process is running), `/readyz` (the process accepts
- * requests; otherwise 503 with one reason per line), `/metrics`, `/nodes` and `/config`.
+ * requests; otherwise 503 with one reason per line), `/metrics`, `/nodes`, `/cache` and `/config`.
  *
  * @throws {Error} with the system error if the port cannot be opened.
  */
 export async function startAdmin(options: AdminOptions): Promise<Admin> {
-  const { address, isHost, readiness, scrape, config, nodes, log } = options
+  const { address, isHost, readiness, scrape, config, nodes, cache, log } = options
 
   const paths: Readonly<
     Record<string, (request: IncomingMessage) => Promise<AdminResponse> | AdminResponse>
@@ -80,6 +83,7 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
     const isBelow = (prefix: string): boolean => `${path}/`.startsWith(`${prefix}/`)
     if (config !== undefined && isBelow(CONFIG_PATH)) return config(request, path)
     if (nodes !== undefined && isBelow(NODES_PATH)) return nodes(request, path)
+    if (cache !== undefined && isBelow(CACHE_PATH)) return cache(request, path)
     const serve = Object.hasOwn(paths, path) ? paths[path] : undefined
     if (serve === undefined)
       return toResponse(

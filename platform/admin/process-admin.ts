@@ -4,6 +4,7 @@ import type { NodeControl } from '../../services/gateway/node-control.ts'
 import type { Configuration } from '../config/types.ts'
 import type { Log } from '../process/log.ts'
 import type { AdminSource } from './admin.ts'
+import { createCacheEndpoints, type PurgeCaches } from './cache-endpoints.ts'
 import { createConfigEndpoints } from './config-endpoints.ts'
 import { format } from './metrics/format.ts'
 import { prefersOpenMetrics } from './metrics/negotiate.ts'
@@ -22,6 +23,8 @@ export interface AdminSources {
   readonly versions?: ConfigVersions
   /** Nodes of the services. */
   readonly nodes: NodeControl
+  /** Removes stored responses. */
+  readonly purge: PurgeCaches
   /** Returns the current drain delay in milliseconds. */
   readonly drainDelayMs: () => number
 }
@@ -78,10 +81,13 @@ export function createProcessAdmin(configuration: Configuration, log: Log): Proc
   const config =
     adminToken === '' ? undefined : createConfigEndpoints(adminToken, () => sources?.versions)
   const nodes = createAdminNodeEndpoints(adminToken, () => sources?.nodes)
+  const cache = createCacheEndpoints(adminToken, () => sources?.purge, log)
   const close = async (): Promise<void> => opened?.close()
   return {
     async start(open) {
-      opened = await openAdmin(configuration, { readiness, scrape, config, nodes, log })
+      opened = await openAdmin(configuration, {
+        ...{ readiness, scrape, config, nodes, cache, log },
+      })
       try {
         return await open()
       } catch (error) {

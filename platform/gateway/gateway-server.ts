@@ -14,6 +14,7 @@ import { keepFixed } from '../config/load.ts'
 import { reportReload } from '../config/report-reload.ts'
 import type { Configuration } from '../config/types.ts'
 import { planPlugins } from '../plugins/plan.ts'
+import { createResponseCaches } from '../plugins/response-caches.ts'
 import { budgetBackends, capConnections, readFileLimit } from '../process/file-limit.ts'
 import type { Log } from '../process/log.ts'
 import { readVersion } from '../process/version.ts'
@@ -94,6 +95,7 @@ async function open(options: GatewayServerOptions, closing: Disposer): Promise<G
   const dns = openDns(log, (services) => replace?.(services))
   closing.add(dns.close)
   const services = await dns.use(listDnsServices(configuration))
+  const caches = createResponseCaches()
   const deciding = await openPipeline(
     {
       configuration,
@@ -106,6 +108,7 @@ async function open(options: GatewayServerOptions, closing: Disposer): Promise<G
       egress: options.egress,
       upstream: upstreams.of,
       metrics: options.metrics,
+      caches,
       services,
       log,
     },
@@ -244,6 +247,7 @@ async function open(options: GatewayServerOptions, closing: Disposer): Promise<G
       limits,
     },
     processNodes,
+    caches,
     nodes: createNodeControl(
       {
         read: async (request) => [await processNodes.read(request)],

@@ -1,6 +1,7 @@
 import type { Chain, ReportFault } from '../../core/chain.ts'
 import type { Authorizer } from '../../core/contracts/auth.ts'
 import type { Registry, Service } from '../../core/contracts/registry.ts'
+import type { ResponseCaches } from '../../core/contracts/response-caches.ts'
 import type { TokenSource } from '../../core/contracts/token-source.ts'
 import type { Tracer } from '../../core/contracts/tracer.ts'
 import { createEgressPolicy, type EgressPolicy } from '../../core/egress/egress-policy.ts'
@@ -49,6 +50,8 @@ export interface PipelineOptions {
   readonly upstream: FindUpstreamOptions
   /** Counts shed requests. @default none */
   readonly metrics?: RequestMetrics | undefined
+  /** Response caches of the process. @default separate ones per plugin */
+  readonly caches?: ResponseCaches | undefined
   /** Configured services. @default as written, without DNS */
   readonly services?: readonly Service[] | undefined
   readonly log: Log
@@ -117,7 +120,7 @@ export async function openPipeline(options: PipelineOptions, closing: Disposer):
       const egress = options.egress ?? createEgressPolicy(next.settings)
       const env = {
         ...{ log, nowMs: Date.now, configDir: next.config.folder },
-        ...{ authorizer, tracer, egress },
+        ...{ authorizer, tracer, egress, caches: options.caches },
       }
       const { find, findConfigured } = routing
       // Appended, so that the positions of plugins match the plan.

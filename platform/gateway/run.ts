@@ -125,6 +125,7 @@ async function runAlone(
   admin.setSources({
     versions,
     nodes: api.nodes,
+    purge: api.caches.purge,
     problems: api.problems,
     metrics: () => readAll(api.measured),
     drainDelayMs: () => api.active.configuration.settings.drainDelayMs,
@@ -231,6 +232,10 @@ async function runPrimary(
   admin.setSources({
     versions,
     nodes: createNodeControl({ read, setDrained: drains.set }, log),
+    async purge(selection) {
+      const results = await query<number>('purge', { input: selection })
+      return [...results.values()].reduce<number>((sum, removed = 0) => sum + removed, 0)
+    },
     problems: createWorkerReadiness(query),
     metrics: createWorkerMetrics(() => query('metrics')),
     drainDelayMs: () => current.settings.drainDelayMs,
@@ -323,6 +328,7 @@ async function runWorker(
     problems: api.problems,
     metrics: () => readAll(api.measured),
     nodes: api.processNodes.read,
+    purge: api.caches.purge,
   })
   const watched = reloadOnChange(createReloader(reload, log), pluginFiles, log)
   let draining = false

@@ -1,6 +1,7 @@
 import type { Chain } from '../../core/chain.ts'
 import type { Authorizer } from '../../core/contracts/auth.ts'
 import type { Registry } from '../../core/contracts/registry.ts'
+import type { ResponseCaches } from '../../core/contracts/response-caches.ts'
 import type { EgressPolicy } from '../../core/egress/egress-policy.ts'
 import type { Listener } from '../../core/listener/listener.ts'
 import type { ClientCa } from '../../core/listener/tls/client-ca.ts'
@@ -121,6 +122,8 @@ export interface GatewayServer {
   readonly measured: GatewayStats
   /** Nodes of the gateway in this process only. */
   readonly processNodes: ProcessNodes
+  /** Response caches of this process. */
+  readonly caches: Pick<ResponseCaches, 'purge'>
   /** Nodes of a gateway that consists of a single process. */
   readonly nodes: NodeControl
   /**

@@ -60,6 +60,7 @@ export async function runServer(
   if (server === undefined || stopper.signal.aborted) return undefined
   admin.setSources({
     nodes: server.api.nodes,
+    purge: server.api.caches.purge,
     problems: server.api.problems,
     metrics: () => readAll(server.api.measured),
     drainDelayMs: () => server.api.active.configuration.settings.drainDelayMs,

@@ -81,6 +81,7 @@ const plugin: PluginDefinition = definePlugin({
     const cache = settings.cache && openCache(settings.cache, trustedHeaders, nowMs)
 
     function admit(x: Exchange, headers: readonly string[]): void {
+      x.hasCaller = true
       for (let i = 0; i < headers.length; i += 2) x.headers.append(headers[i]!, headers[i + 1]!)
     }
 

@@ -57,7 +57,7 @@ t.test('waits for a body that arrives later, and ignores other responses until t
 t.test(
   'a second failure while the body is awaited sends the standard body immediately',
   async (t) => {
-    const { x } = begin({ name: 'never', onError: () => new Promise(() => {}) })
+    const { x } = startExchange({ name: 'never', onError: () => new Promise(() => {}) })
     x.abortWith(ERROR)
     x.abortWith(new GatewayError('go.mx.api', 504, 'time limit'))
     t.strictSame([x.status, x.finished], [502, true])

@@ -95,7 +95,7 @@ t.test('a change with a coding comes last', async (t) => {
     name: 'encode',
     onReplyBody: () => ({ maxBytes: 100, coding: 'x-quoted', change: (body) => `"${body}"` }),
   }
-  const { x } = begin(t, {}, encode, upper())
+  const { x } = startReply(t, {}, encode, upper())
   x.reply(200, 'ok', [...TEXT])
   t.equal(x.body, '"OK"')
   t.strictSame(x.replyHeaders.flat, [...TEXT, 'content-encoding', 'x-quoted'])

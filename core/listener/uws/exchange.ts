@@ -138,6 +138,10 @@ export class UwsExchange extends Exchange implements SocketExchange, WatchedUplo
     return this.finished
   }
 
+  override get writesDate(): boolean {
+    return true
+  }
+
   get isAwaited(): boolean {
     return !this.bodyDone && !this.#readPaused && !this.allowsIdleBody
   }

@@ -23,6 +23,7 @@ export class HeadMemory {
    */
   #words: Float64Array = EMPTY_WORDS
   #block = NO_BLOCK
+  #date: string | undefined = undefined
   #status = 0
   #length = 0
   #persistent = true
@@ -57,6 +58,7 @@ export class HeadMemory {
     head.persistent = this.#persistent
     head.idleSeconds = this.#idleSeconds
     head.headers = HeaderList.of(this.#block)
+    head.headers.date = this.#date
     return length
   }
 
@@ -67,6 +69,7 @@ export class HeadMemory {
     this.#bytes = Uint8Array.from(bytes.subarray(at, at + length))
     this.#words = new Float64Array(this.#bytes.buffer, 0, length >> 3)
     this.#block = createHeaderBlock(headers.flat)
+    this.#date = headers.date
     this.#status = head.status
     this.#length = head.length
     this.#persistent = head.persistent

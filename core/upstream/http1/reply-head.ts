@@ -18,6 +18,7 @@ const TRANSFER_ENCODING = 3
 const CONNECTION = 4
 const KEEP_ALIVE = 5
 const STATUS = 6
+const DATE = 7
 
 /** Headers that are not forwarded: hop-by-hop headers (RFC 9110 §7.6.1) and `Date`, which listeners set. */
 const HEADER_KINDS = new Map([
@@ -32,7 +33,7 @@ const HEADER_KINDS = new Map([
   ['te', DROP],
   ['trailer', DROP],
   ['upgrade', DROP],
-  ['date', DROP],
+  ['date', DATE],
 ])
 
 /** The body ends with the connection (RFC 9112 §6.3, case 8). */
@@ -137,6 +138,9 @@ export function parseReplyHead(text: string, head: ReplyHead, memory: LineMemory
         break
       case KEEP_ALIVE:
         keepAlive = line.value
+        break
+      case DATE:
+        headers.date = line.value
         break
       case STATUS:
         head.status = line.number

@@ -18,7 +18,7 @@ function openNotes(): Steps & { readonly firstNote: Promise<string>; readonly no
     notes.push(text)
     notify(text)
   }
-  return { isVisible: false, show() {}, note, end() {}, noted, notes }
+  return { isVisible: false, show() {}, note, end() {}, firstNote, notes }
 }
 
 t.test('a start that takes too long prints the hint', async (t) => {

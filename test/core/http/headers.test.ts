@@ -120,7 +120,7 @@ t.test('formatAfter writes the line end before each header instead of after it',
   appended.appendBlock(block)
   const before = HeaderList.of(block)
   before.append('c', '3')
-  for (const list of [...lists, behind, before])
+  for (const list of [...lists, appended, before])
     t.equal(`${list.formatAfter('200 OK')}\r\n`, `200 OK\r\n${list.format()}`)
 })
 

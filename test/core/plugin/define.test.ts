@@ -178,7 +178,7 @@ t.test('create must return an object with known hooks', async (t) => {
   })
   t.throws(
     () => toPlugin('a', { onFoobarBaz() {} }),
-    /known: onRequest, onRoute, onError, onReplyBody, onReply, onDone, close/,
+    /known: onRequest, onRoute, onForward, onError, onResponse, onReplyBody, onReply, onDone, close/,
   )
   t.throws(() => toPlugin('a', { name: 'B' }), /name must be kebab-case, got "B"/)
   t.throws(() => toPlugin('a', Object.freeze({})), /a frozen plugin must have a name/)

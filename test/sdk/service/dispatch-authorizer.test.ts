@@ -99,7 +99,7 @@ t.test(
       const call = new TestCall('A.Who', { service, metadata: forged })
       dispatcher.dispatch(call, '127.0.0.1')
       await call.done
-      t.same(call.answer, { id: 'anonymous', address })
+      t.same(call.reply, { id: 'anonymous', address })
     }
   },
 )
@@ -154,8 +154,8 @@ t.test('with cached rules and keys, a call is served synchronously', async (t) =
   const { dispatcher, show } = open(t)
   const metadata = await show()
   await serve(dispatcher, 'A.Who', { metadata })
-  t.match(begin(dispatcher, 'A.Who', { metadata }).answer, { id: 'jane' })
-  t.match(begin(dispatcher, 'A.Who').answer, { id: 'anonymous' })
+  t.match(startCall(dispatcher, 'A.Who', { metadata }).reply, { id: 'jane' })
+  t.match(startCall(dispatcher, 'A.Who').reply, { id: 'anonymous' })
 })
 
 t.test('request bodies that arrive before authorization are buffered', async (t) => {
@@ -165,13 +165,13 @@ t.test('request bodies that arrive before authorization are buffered', async (t)
   for (const id of ['a', 'b']) call.send({ id, address: '' })
   call.end()
   await call.done
-  t.same(call.answer, { id: 'jane', address: '' })
+  t.same(call.reply, { id: 'jane', address: '' })
   t.same(outcome.received, ['a', 'b'])
 })
 
 t.test('a call cancelled before authorization does not run', async (t) => {
   const { dispatcher, outcome, show } = open(t)
-  const call = begin(dispatcher, 'A.Watch', { metadata: await show(), stream: true })
+  const call = startCall(dispatcher, 'A.Watch', { metadata: await show(), stream: true })
   call.cancel()
   await serve(dispatcher, 'A.Who', { metadata: await show() })
   t.equal(outcome.closed, false)
@@ -180,7 +180,7 @@ t.test('a call cancelled before authorization does not run', async (t) => {
 
 t.test('a stream ends with 401 when the rules deny it', async (t) => {
   const { dispatcher, source, outcome, show } = open(t)
-  const call = begin(dispatcher, 'A.Watch', { metadata: await show(), stream: true })
+  const call = startCall(dispatcher, 'A.Watch', { metadata: await show(), stream: true })
   await waitUntil(() => call.items.length === 1)
   source.setRules('mx', STAFF_ONLY)
   source.setRules('mx', createRule({ id: 'deny-all', access: 'DENIED' }))

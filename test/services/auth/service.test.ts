@@ -26,8 +26,8 @@ t.test('ends watches with an error when the service stops', async (t) => {
   const { watch, close } = await openPlatformAuth(t)
   const rules = watch('Rules.Watch', {}, ADMIN)
   const tokens = watch('Auth.Watch')
-  await nextOf(rules)
-  await nextOf(tokens)
+  await nextMessageOf(rules)
+  await nextMessageOf(tokens)
   const pending = [rules.next(), tokens.next()].map((end) =>
     t.rejects(end, { code: 503, message: 'the auth service is stopping' }),
   )

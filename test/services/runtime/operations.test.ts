@@ -159,7 +159,7 @@ t.test('replaces an object that never started', async (t) => {
 t.test('leaves a service of another server to that server', async (t) => {
   const sharedState = makeRuntimeState(t)
   const firstServer = await openPlatformRuntime(t, { server: 'one' }, sharedState)
-  await firstServer.create('shop', toPlain('one'))
+  await firstServer.create('shop', makePlainProgram('one'))
   await firstServer.settled('shop')
   const secondServer = await openPlatformRuntime(
     t,
@@ -173,7 +173,7 @@ t.test('leaves a service of another server to that server', async (t) => {
     'the second server does not run it',
   )
   const unreachable = { code: 503, message: /server one/ }
-  await t.rejects(secondServer.upload('shop', toPlain('two')), unreachable)
+  await t.rejects(secondServer.upload('shop', makePlainProgram('two')), unreachable)
   await t.rejects(secondServer.logs('shop'), unreachable)
   await t.rejects(secondServer.output('shop'), unreachable)
   await secondServer.update('shop', undefined, { env: ['one=1'] })
@@ -192,7 +192,7 @@ t.test(
   async (t) => {
     const sharedState = makeRuntimeState(t)
     const firstServer = await openPlatformRuntime(t, { server: 'one' }, sharedState)
-    await firstServer.create('shop', toPlain('one'))
+    await firstServer.create('shop', makePlainProgram('one'))
     await firstServer.settled('shop')
     await firstServer.close()
     const otherHost = { ...sharedState, folder: makeTempFolder(t, 'runtime') }
@@ -222,7 +222,7 @@ t.test(
       undefined,
       'its account is also deleted',
     )
-    await secondServer.create('shop', toPlain('two'))
+    await secondServer.create('shop', makePlainProgram('two'))
     t.match(await secondServer.settled('shop'), { status: 4 })
   },
 )

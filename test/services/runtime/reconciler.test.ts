@@ -15,7 +15,7 @@ t.test('retains the error status across restarts until an update', async (t) => 
   const sharedState = makeRuntimeState(t)
   const firstServer = await openPlatformRuntime(t, {}, sharedState)
   const failing = { 'main.cjs': "console.log('I give up'); process.exit(7)" }
-  await firstServer.create('shop', { ...toPlain('one'), ...failing })
+  await firstServer.create('shop', { ...makePlainProgram('one'), ...failing })
   t.match(await firstServer.settled('shop'), {
     status: 7,
     metadata: { error: /7[\s\S]*I give up/ },
@@ -24,7 +24,7 @@ t.test('retains the error status across restarts until an update', async (t) => 
   const secondServer = await openPlatformRuntime(t, {}, sharedState)
   t.match(await secondServer.settled('shop'), { status: 7, metadata: { error: /I give up/ } })
   t.equal(secondServer.registrar.addresses.get('shop'), undefined)
-  await secondServer.update('shop', toPlain('two'))
+  await secondServer.update('shop', makePlainProgram('two'))
   t.match(await secondServer.settled('shop'), { status: 4 })
   t.equal(await secondServer.registrar.call('shop'), 'two')
 })
@@ -56,7 +56,7 @@ t.test('does not rebuild a settled request while store updates are delayed', asy
       }),
   }
   const firstServer = await openPlatformRuntime(t, { everyMs: 60_000 }, { ...sharedState, store })
-  await firstServer.create('shop', toPlain('one'))
+  await firstServer.create('shop', makePlainProgram('one'))
   await eventually(async () => (await firstServer.read())[0]?.status === 4)
   await waitUntil(() => late === 0)
   t.match(await firstServer.settled('shop'), { status: 4, metadata: { error: undefined } })
@@ -77,7 +77,7 @@ t.test('skips a record of a newer version and logs it', async (t) => {
   const value = Buffer.from('{"format":2}')
   await sharedState.store.commit([{ table, key: 'service:mx:other:latest', value }])
   const runtime = await openPlatformRuntime(t, {}, sharedState)
-  await runtime.create('shop', toPlain('one'))
+  await runtime.create('shop', makePlainProgram('one'))
   t.match(await runtime.settled('shop'), { status: 4 })
   t.match(runtime.lines.join(''), /cannot read service/)
   t.match(
@@ -103,7 +103,7 @@ t.test('does not wait for a revision being applied when the server stops', async
     })
   }
   const server = await openPlatformRuntime(t, { runtime: { ...runtime, apply } }, sharedState)
-  await server.create('shop', toPlain('one'))
+  await server.create('shop', makePlainProgram('one'))
   await waitUntil(() => isApplying)
   const closed = server.close()
   release()

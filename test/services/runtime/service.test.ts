@@ -28,7 +28,7 @@ t.test('registers the runtime service with its endpoints', async (t) => {
 t.test('stops workloads with the service and starts them again', async (t) => {
   const sharedState = makeRuntimeState(t)
   const firstServer = await openPlatformRuntime(t, {}, sharedState)
-  await firstServer.create('shop', toPlain('hello'), { env: ['A=1'], secrets: { B: '2' } })
+  await firstServer.create('shop', makePlainProgram('hello'), { env: ['A=1'], secrets: { B: '2' } })
   t.match(await firstServer.settled('shop'), { status: 4 })
   t.equal(await firstServer.registrar.call('shop'), 'hello')
   await firstServer.close()
@@ -46,7 +46,7 @@ t.test(
   async (t) => {
     const sharedState = makeRuntimeState(t)
     const firstServer = await openPlatformRuntime(t, {}, sharedState)
-    await firstServer.create('shop', toPlain('hello'))
+    await firstServer.create('shop', makePlainProgram('hello'))
     await firstServer.settled('shop')
     const getSecret = async ({ registrar }: typeof firstServer) => {
       const [address] = registrar.addresses.get('shop')!
@@ -87,10 +87,10 @@ t.test('deletes all files of a deleted service', async (t) => {
 t.test('restarts an interrupted build on the next start', async (t) => {
   const sharedState = makeRuntimeState(t)
   const firstServer = await openPlatformRuntime(t, {}, sharedState)
-  await firstServer.create('shop', toPlain('one'))
+  await firstServer.create('shop', makePlainProgram('one'))
   await firstServer.settled('shop')
   const gate = join(sharedState.folder, 'gate')
-  const slow = { ...toPlain('two'), 'mx.yaml': makeSlowProject(gate) }
+  const slow = { ...makePlainProgram('two'), 'mx.yaml': makeSlowProject(gate) }
   await firstServer.update('shop', slow)
   for await (const { metadata } of firstServer.follow('shop'))
     if (metadata['update'] === 'building') break
@@ -114,12 +114,12 @@ t.test('cancels an update that is superseded or whose service is deleted', async
     for await (const { metadata } of runtime.follow('shop'))
       if (metadata['status'] === 'building' || metadata['update'] === 'building') return
   }
-  await runtime.create('shop', { ...toPlain('one'), 'mx.yaml': makeSlowProject(gate) })
+  await runtime.create('shop', { ...makePlainProgram('one'), 'mx.yaml': makeSlowProject(gate) })
   await building()
   await runtime.update('shop', makePlainProgram('two'))
   t.match(await runtime.settled('shop'), { status: 4 })
   t.equal(await runtime.registrar.call('shop'), 'two')
-  await runtime.update('shop', { ...toPlain('three'), 'mx.yaml': makeSlowProject(gate) })
+  await runtime.update('shop', { ...makePlainProgram('three'), 'mx.yaml': makeSlowProject(gate) })
   await building()
   await runtime.call('Delete', 'shop')
   t.same(await runtime.read(), [])
@@ -129,7 +129,7 @@ t.test('cancels an update that is superseded or whose service is deleted', async
 t.test('reports secrets of another key as an error until an update replaces them', async (t) => {
   const sharedState = makeRuntimeState(t)
   const firstServer = await openPlatformRuntime(t, {}, sharedState)
-  await firstServer.create('shop', toPlain('one'), { secrets: { TOKEN: 'a' } })
+  await firstServer.create('shop', makePlainProgram('one'), { secrets: { TOKEN: 'a' } })
   await firstServer.settled('shop')
   await firstServer.close()
   const secondServer = await openPlatformRuntime(
@@ -142,7 +142,7 @@ t.test('reports secrets of another key as an error until an update replaces them
       t.match(metadata, { status: 'starting', error: /the secrets cannot be decrypted/ })
       break
     }
-  await secondServer.update('shop', toPlain('one'), { secrets: { TOKEN: 'b' } })
+  await secondServer.update('shop', makePlainProgram('one'), { secrets: { TOKEN: 'b' } })
   t.match(await secondServer.settled('shop'), { status: 4 })
   const [address] = secondServer.registrar.addresses.get('shop')!
   t.equal(await (await fetch(`http://${address}/TOKEN`)).text(), 'b')

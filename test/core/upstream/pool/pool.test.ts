@@ -302,20 +302,20 @@ t.test(
     await Promise.all([dispatch(one).done, dispatch(one, '/2').done])
     t.equal(budget.remaining, 0)
     const pending = [dispatch(other), dispatch(other, '/2')]
-    t.equal(first.size, 0, 'closed for the other pool')
+    t.equal(one.size, 0, 'closed for the other pool')
     t.equal(other.size, 2)
-    const waiting = dispatch(first)
-    t.equal(first.size, 0)
+    const waiting = dispatch(one)
+    t.equal(one.size, 0)
     const servers = [await slow.connection(0), await slow.connection(1)]
     await waitUntil(() => servers.every((server) => server.requests === 1))
     servers[0]!.reply()
     await pending[0]!.done
-    first.sweep()
+    one.sweep()
     await waiting.done
     t.equal(waiting.status, 200)
     servers[1]!.reply()
     await pending[1]!.done
-    first.close()
+    one.close()
     other.close()
     t.equal(budget.remaining, 2)
   },

@@ -47,7 +47,7 @@ t.test(
   async (t) => {
     const sharedState = makeRuntimeState(t)
     const firstServer = await openPlatformRuntime(t, { server: 'one' }, sharedState)
-    await firstServer.create('shop', toPlain('one'))
+    await firstServer.create('shop', makePlainProgram('one'))
     await firstServer.settled('shop')
     await firstServer.close()
     const otherHost = { ...sharedState, folder: makeTempFolder(t, 'runtime') }
