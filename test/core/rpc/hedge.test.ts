@@ -1,57 +1,26 @@
-// Hedged calls of the gateway over both listeners and all transports; clients: test/sdk/client/hedge.test.ts.
+// Hedged calls of the gateway. Deadlines and load: test/load/core/rpc/hedge.test.ts; clients:
+// test/sdk/client/hedge.test.ts.
 import { request as openRequest } from 'node:http'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { WebSocket } from 'ws'
+import type { Plugin } from '../../../core/chain.ts'
 import { createNodeListener } from '../../../core/listener/node/listener.ts'
 import { createUwsListener } from '../../../core/listener/uws/listener.ts'
 import type { IncomingCall } from '../../../core/rpc/call.ts'
 import { deadlines } from '../../../core/rpc/deadlines.ts'
-import type { ConfiguredPolicies } from '../../../core/upstream/policies/configured-policies.ts'
-import { mergePolicies } from '../../../core/upstream/policies/merge-policies.ts'
+import { ExchangeTrace } from '../../../core/tracing/exchange-trace.ts'
 import { ServiceError } from '../../../sdk/errors.ts'
-import { type HedgedNodesOptions, openHedgedNodes } from '../../fixtures/hedged-nodes.ts'
+import { AT_ONCE, answer, openHedgedGateway } from '../../fixtures/hedged-calls.ts'
 import { waitUntil } from '../../fixtures/raw-backend.ts'
-import { openRpcGateway, type RpcGatewayOptions } from '../../fixtures/rpc-gateway.ts'
+import { createRecorder } from '../../fixtures/span-recorder.ts'
 
 const LISTENERS = { uws: createUwsListener, node: createNodeListener }
-const AT_ONCE = { hedge: { after: 1, max: 1 } }
-
-async function open(
-  t: Test,
-  policies: ConfiguredPolicies = AT_ONCE,
-  options: RpcGatewayOptions = {},
-  nodes: HedgedNodesOptions = {},
-) {
-  const { first, second, entry } = await openHedgedNodes(t, nodes)
-  const upstream = { policies: mergePolicies('', policies) }
-  const gateway = await openRpcGateway(t, [entry], { upstream, ...options })
-  const { origin, exchanges, directory } = gateway
-  const get = (path = 'any', headers = {}) => fetch(`${origin}/greeter/${path}`, { headers })
-  const post = (path: string, body: object = {}) =>
-    fetch(`${origin}${path}`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    })
-  /** Waits until no attempt is in flight and no deadline is left, at the gateway and the nodes. */
-  const settle = async (t: Test) => {
-    const upstream = await directory.find(entry.name)
-    await waitUntil(() => upstream!.nodes.every(({ active }) => active === 0))
-    await waitUntil(() => deadlines.size === 0)
-    t.pass('all attempts have ended')
-  }
-  return { ...{ first, second, get, post, settle, exchanges, entry }, port: gateway.port }
-}
-
-const answer = (call: IncomingCall | undefined, name: string): void =>
-  call!.reply('', JSON.stringify({ name }))
-
 for (const [name, listener] of Object.entries(LISTENERS)) {
   for (const protocol of ['mx', 'http', 'local'] as const) {
     t.test(
       `${name}, ${protocol}: the first response wins and cancels the other attempt`,
       async (t) => {
-        const { first, second, get, settle, exchanges } = await open(
+        const { first, second, get, settle, exchanges } = await openHedgedGateway(
           t,
           AT_ONCE,
           { listener },
@@ -78,7 +47,12 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
     )
 
     t.test(`${name}, ${protocol}: a hedge may respond with a stream`, async (t) => {
-      const { first, second, get, settle } = await open(t, AT_ONCE, { listener }, { protocol })
+      const { first, second, get, settle } = await openHedgedGateway(
+        t,
+        AT_ONCE,
+        { listener },
+        { protocol },
+      )
       const reply = get('stream')
       await waitUntil(() => second.calls.length === 1)
       const [call] = second.calls
@@ -99,7 +73,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
   }
 
   t.test(`${name}: a client disconnect cancels all attempts`, async (t) => {
-    const { port, first, second, settle } = await open(t, AT_ONCE, { listener })
+    const { port, first, second, settle } = await openHedgedGateway(t, AT_ONCE, { listener })
     for (const path of ['any', 'stream']) {
       const request = openRequest({ port, path: `/greeter/${path}` }).on('error', () => {})
       request.end()
@@ -127,7 +101,7 @@ t.test('an attempt that fails does not affect the other one', async (t) => {
   ]
   for (const fail of failures)
     for (const isHedge of [true, false]) {
-      const { first, second, get, settle } = await open(t)
+      const { first, second, get, settle } = await openHedgedGateway(t)
       const reply = get()
       await waitUntil(() => second.calls.length === 1)
       const [failing, other] = isHedge ? [second, first] : [first, second]
@@ -144,7 +118,7 @@ t.test('an attempt that fails does not affect the other one', async (t) => {
 })
 
 t.test('if all attempts fail, the call is retried once and returns the last error', async (t) => {
-  const { first, second, get, settle, exchanges } = await open(t)
+  const { first, second, get, settle, exchanges } = await openHedgedGateway(t)
   const reply = get()
   await waitUntil(() => second.calls.length === 1)
   first.calls[0]!.fail(new ServiceError('greeter', 500, 'first'))
@@ -157,31 +131,27 @@ t.test('if all attempts fail, the call is retried once and returns the last erro
   await settle(t)
 })
 
-t.test('the deadline ends all attempts', async (t) => {
-  for (const headers of [{}, { timeout: '0.2' }]) {
-    const flags = ['--reply-timeout=200ms']
-    const { first, second, get, settle } = await open(t, AT_ONCE, { flags })
-    const reply = await get('any', headers)
-    t.equal(reply.status, 408)
-    await waitUntil(() => first.canceled === 1 && second.canceled === 1)
-    t.ok(second.calls[0]!.timeoutMs <= 200, `sent deadline: ${second.calls[0]!.timeoutMs}`)
-    await settle(t)
-  }
-})
-
-t.test('a stream of a hedge ends with the deadline requested by the client', async (t) => {
-  const { first, second, get, settle } = await open(t)
-  const reply = get('stream', { timeout: '0.3' })
+t.test('a stream of a hedge without a requested deadline has none', async (t) => {
+  const { second, get, settle } = await openHedgedGateway(
+    t,
+    AT_ONCE,
+    { flags: ['--reply-timeout=200ms'] },
+    { declares: false },
+  )
+  const reply = get()
   await waitUntil(() => second.calls.length === 1)
-  second.calls[0]!.sendData('{}')
-  t.match(await (await reply).text(), /^\{\}\n.*408/)
-  t.equal(first.canceled, 1)
-  await waitUntil(() => second.canceled === 1)
+  const [call] = second.calls
+  call!.sendData('1')
+  const response = await reply
+  t.equal(deadlines.size, 0)
+  call!.sendData('2')
+  call!.endData()
+  t.equal(await response.text(), '1\n2\n')
   await settle(t)
 })
 
 t.test('calls that may not be repeated are sent once', async (t) => {
-  const { first, second, get, post, settle, entry } = await open(t)
+  const { first, second, get, post, settle, entry } = await openHedgedGateway(t)
   const explicit = (method: string, address = '') =>
     post('/rpc', { service: entry.name, method, address, request: {} })
   const hedged = [
@@ -219,12 +189,60 @@ t.test('calls that may not be repeated are sent once', async (t) => {
   await settle(t)
 })
 
+t.test('calls of the api handler are hedged', async (t) => {
+  const { second, get, settle } = await openHedgedGateway(t, AT_ONCE, { flags: ['--handler=api'] })
+  const reply = get('any')
+  await waitUntil(() => second.calls.length === 1)
+  second.calls[0]!.reply('', JSON.stringify({ statusCode: 202, body: 'hedge' }))
+  const response = await reply
+  t.equal(response.status, 202)
+  t.equal(await response.text(), 'hedge')
+  await settle(t)
+})
+
+t.test('a translated gRPC call of a read-only endpoint is hedged', async (t) => {
+  const { first, second, settle, origin } = await openHedgedGateway(t)
+  const reply = fetch(`${origin}/greeter/Greeter/Read`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/grpc-web+json' },
+    body: Buffer.from('\0\0\0\0\x02{}'),
+  })
+  await waitUntil(() => second.calls.length === 1)
+  answer(second.calls[0], 'hedge')
+  t.match(await (await reply).text(), /\{"name":"hedge"\}[\s\S]*grpc-status: ?0/)
+  await waitUntil(() => first.canceled === 1)
+  await settle(t)
+})
+
+t.test('a hedge is part of the span of the first attempt', async (t) => {
+  const { tracer, spans } = createRecorder()
+  const plugins: Plugin[] = [
+    {
+      name: 'test-tracing',
+      onRequest: (x) => {
+        x.trace = new ExchangeTrace(tracer, x, {})
+      },
+    },
+  ]
+  const { first, second, get, settle } = await openHedgedGateway(t, AT_ONCE, { plugins })
+  const parent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
+  const reply = get('any', { traceparent: parent })
+  await waitUntil(() => second.calls.length === 1)
+  const [sent] = first.calls.map(({ metadata }) => /traceparent: (.*)/.exec(metadata)?.[1])
+  t.not(sent, parent)
+  t.match(second.calls[0]!.metadata, `traceparent: ${sent}`)
+  answer(second.calls[0], 'second')
+  await (await reply).text()
+  await settle(t)
+  t.equal(spans.length, 2, 'the server span and the attempt')
+  t.match(spans[1], { name: 'go.mx.api.greeter/Greeter.Any', ended: 1 })
+})
+
 t.test('the retry budget limits hedges', async (t) => {
   const retry = { budgetPercent: 0, minConcurrency: 2 }
-  const { first, second, get, settle } = await open(t, { ...AT_ONCE, retry })
+  const { first, second, get, settle } = await openHedgedGateway(t, { ...AT_ONCE, retry })
   const replies = Array.from({ length: 5 }, () => get())
   await waitUntil(() => first.calls.length === 5 && second.calls.length === 2)
-  // Their timers expired before the one of this call, which is sent by another policy: the node answers at once.
   for (const call of first.calls) answer(call, 'first')
   for (const reply of replies) t.strictSame(await (await reply).json(), { name: 'first' })
   t.equal(second.calls.length, 2)
@@ -237,7 +255,7 @@ t.test('the retry budget limits hedges', async (t) => {
 })
 
 t.test('after: p95 hedges calls that take longer than the 95th percentile', async (t) => {
-  const { first, second, get } = await open(t, { hedge: { after: 'p95', max: 1 } })
+  const { first, second, get } = await openHedgedGateway(t, { hedge: { after: 'p95', max: 1 } })
   for (let i = 0; i < 32; i++) {
     const reply = get()
     await waitUntil(() => first.calls.length === i + 1)
@@ -252,7 +270,7 @@ t.test('after: p95 hedges calls that take longer than the 95th percentile', asyn
 })
 
 t.test('max: 0 disables hedging, and a WebSocket is not hedged', async (t) => {
-  const off = await open(t, { hedge: { after: 1, max: 0 } })
+  const off = await openHedgedGateway(t, { hedge: { after: 1, max: 0 } })
   const reply = off.get()
   await waitUntil(() => off.first.calls.length === 1)
   const upstream = off.exchanges[0]!.upstream!
@@ -260,7 +278,7 @@ t.test('max: 0 disables hedging, and a WebSocket is not hedged', async (t) => {
   answer(off.first.calls[0], 'first')
   t.strictSame(await (await reply).json(), { name: 'first' })
   t.equal(off.second.calls.length, 0)
-  const on = await open(t, AT_ONCE, {}, { protocol: 'http' })
+  const on = await openHedgedGateway(t, AT_ONCE, {}, { protocol: 'http' })
   const socket = new WebSocket(`ws://127.0.0.1:${on.port}/greeter/any?a=1`)
   t.teardown(() => socket.terminate())
   await waitUntil(() => on.first.calls.length === 1)
