@@ -180,6 +180,11 @@ class ExplicitCall extends GatewayCall {
     return this.attempts === 0 ? this.#node : undefined
   }
 
+  /** A call to a selected node is not sent to another one. */
+  protected override isRepeatable(): boolean {
+    return this.#node === undefined && super.isRepeatable()
+  }
+
   override onLost(kind: TransportFailure, detail: string): void {
     const { account } = this.x
     const isUnreachable = kind === 'connect' || kind === 'foreign'

@@ -1,7 +1,6 @@
 import { performance } from 'node:perf_hooks'
 import type { GatewayError } from '../errors.ts'
 import {
-  type Attempts,
   beginAttempt,
   endAttempt,
   mayRetry,
@@ -15,15 +14,17 @@ import type { UpstreamNode } from '../upstream/node/upstream-node.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 import { OutgoingCall, type TransportFailure } from './call.ts'
 import { deadlines } from './deadlines.ts'
+import type { CallRace, HedgeableCall } from './hedge.ts'
 import { toAttemptFailure, toTransportError } from './transport-error.ts'
 
 /**
  * A call that is load-balanced across the nodes of a service.
  *
  * A call that never reached a node is sent to the next one, regardless of its method. A call whose connection
- * was lost may have been served and fails with 502. Each outcome counts towards the health of the node.
+ * was lost may have been served and fails with 502. Each outcome counts towards the health of the node. See {@link
+ * CallRace} for hedged calls.
  */
-export abstract class BalancedCall extends OutgoingCall implements Attempts {
+export abstract class BalancedCall extends OutgoingCall implements HedgeableCall {
   /** Whether the response is complete or no longer expected. */
   protected isSettled = false
   /** Set before the first {@link attempt}. */
@@ -35,6 +36,7 @@ export abstract class BalancedCall extends OutgoingCall implements Attempts {
   isAwaited = false
   isRetrying = false
   attemptStartMs = 0
+  race: CallRace | undefined = undefined
   /**
    * Milliseconds from {@link startedMs} to the response; 0 for no limit. The deadline sent to the service is
    * `timeoutMs`.
@@ -80,6 +82,7 @@ export abstract class BalancedCall extends OutgoingCall implements Attempts {
     beginAttempt(this, node)
     this.chosen(node)
     if (this.timeoutMs === 0 && this.limitMs > 0) deadlines.add(this, this.limitMs, this.startedMs)
+    this.race?.start()
     node.caller.call(this)
   }
 
@@ -98,13 +101,20 @@ export abstract class BalancedCall extends OutgoingCall implements Attempts {
 
   /** Records that the node responds. */
   protected recordHealthy(): void {
+    this.race?.win(this)
     recordSuccess(this)
   }
 
   /** Ends the attempt. */
   protected endAttempt(): void {
     this.isSettled = true
+    this.race?.end(this)
     endAttempt(this)
+  }
+
+  cancelAttempt(): void {
+    endAttempt(this)
+    this.cancel()
   }
 
   override onFail(error: GatewayError, isUntyped = false): void {
@@ -112,6 +122,7 @@ export abstract class BalancedCall extends OutgoingCall implements Attempts {
     // Any typed error proves that the node responds.
     if (isUntyped && isGatewayError(error.code)) recordFailure(this, 'gateway')
     else recordSuccess(this)
+    if (this.race?.remove(this)) return endAttempt(this)
     this.endAttempt()
     if (this.mayRepeat(error)) this.retryCall()
     else this.onDenied(error)
@@ -121,8 +132,10 @@ export abstract class BalancedCall extends OutgoingCall implements Attempts {
     if (this.isSettled) return
     const failure = toAttemptFailure(kind)
     recordFailure(this, failure)
-    this.endAttempt()
     this.note(detail)
+    // The deadline ends all attempts.
+    if (kind !== 'timeout' && this.race?.remove(this)) return endAttempt(this)
+    this.endAttempt()
     if (!this.started && mayRetry(this, failure, false)) return this.retryCall()
     this.failed(toTransportError(this.service, kind, detail))
   }

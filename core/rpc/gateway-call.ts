@@ -5,6 +5,7 @@ import { GatewayError } from '../errors.ts'
 import type { Exchange } from '../exchange.ts'
 import type { HeaderBlock, HeaderList } from '../http/headers.ts'
 import { rejectBody } from '../limits/memory-budget.ts'
+import { isDeclaredRepeatable } from '../registry/repeatable-endpoint.ts'
 import type { Peer } from '../request/incoming-request.ts'
 import { pickNode, takeRetry } from '../upstream/attempts.ts'
 import type { UpstreamNode } from '../upstream/node/upstream-node.ts'
@@ -14,6 +15,7 @@ import { toClientError, toReplyHeaders } from './context-headers.ts'
 import { deadlines } from './deadlines.ts'
 import { HEALTH, isHiddenFromClients } from './debug-endpoints.ts'
 import { toBadResponse } from './error-codec.ts'
+import { CallRace } from './hedge.ts'
 import { checkNavigation } from './http/navigation.ts'
 import { readTimeout } from './timeout.ts'
 
@@ -32,8 +34,9 @@ export interface CallLimits {
 /**
  * Converts a client request to a call to a service.
  *
- * GET and HEAD are retried once after 500 or 408, as clients do (specification: Errors 5), unless the service or the
- * registry declares the endpoint as not idempotent.
+ * GET, HEAD and endpoints declared as idempotent or read-only are retried once after 500 or 408, as clients do
+ * (specification: Errors 5), and may be hedged, unless the service or the registry declares the endpoint as not
+ * idempotent.
  *
  * A timeout requested by the client is forwarded to the service and limits a stream as a whole. Without it, a stream
  * has no time limit.
@@ -110,6 +113,9 @@ export abstract class GatewayCall extends BalancedCall implements Peer {
     this.sentMs = this.startedMs
     x.upstreamStartMs = this.startedMs
     x.setPeer(this)
+    const hedge = x.route!.rule?.hedge ?? x.upstream!.hedge
+    if (hedge !== undefined && hedge.max > 0 && this.isRepeatable())
+      this.race = new CallRace(this, hedge, x)
     this.attempt()
   }
 
@@ -202,8 +208,8 @@ export abstract class GatewayCall extends BalancedCall implements Peer {
   }
 
   protected override chosen(node: UpstreamNode): void {
-    this.x.attempts = this.attempts
     const { x } = this
+    x.attempts++
     x.node = node.id
     if (x.trace !== undefined)
       this.metadata = x.trace.sendCall(this.service, this.endpoint, node, this.metadata)
@@ -227,16 +233,14 @@ export abstract class GatewayCall extends BalancedCall implements Peer {
   }
 
   protected override mayRepeat({ code, repeatable }: GatewayError): boolean {
+    return (code === 500 || code === 408) && repeatable && this.isRepeatable() && takeRetry(this)
+  }
+
+  /** Whether the service may be sent the request twice, by declaration or method. */
+  protected isRepeatable(): boolean {
     const { method, answered } = this.x
-    return (
-      (code === 500 || code === 408) &&
-      repeatable &&
-      (method === 'GET' || method === 'HEAD') &&
-      !answered &&
-      !this.more &&
-      this.declared?.metadata['idempotent'] !== 'false' &&
-      takeRetry(this)
-    )
+    if (answered || this.more) return false
+    return isDeclaredRepeatable(this.declared) ?? (method === 'GET' || method === 'HEAD')
   }
 
   private beginWith(body: Uint8Array): void {

@@ -188,11 +188,11 @@ class Forwarding implements Peer, UpstreamCall, Attempts {
   }
 
   onAbort(): void {
-    if (this.#race === undefined) this.cancel()
+    if (this.#race === undefined) this.cancelAttempt()
     else this.#race.end()
   }
 
-  cancel(): void {
+  cancelAttempt(): void {
     clearTimeout(this.#timer)
     if (!this.inFlight) return endAttempt(this)
     this.#endAttempt()

@@ -1,13 +1,15 @@
+// A single long file: one call, with the state that its attempts share.
 import { performance } from 'node:perf_hooks'
 import { isInvalidToken } from '../../core/auth/policy/decision.ts'
 import type { TokenSource } from '../../core/contracts/token-source.ts'
 import type { Span, Tracer } from '../../core/contracts/tracer.ts'
 import { GatewayError } from '../../core/errors.ts'
+import { isDeclaredRepeatable } from '../../core/registry/repeatable-endpoint.ts'
 import { OutgoingCall, type TransportFailure } from '../../core/rpc/call.ts'
 import { deadlines } from '../../core/rpc/deadlines.ts'
+import { CallRace, type HedgeableCall } from '../../core/rpc/hedge.ts'
 import { toAttemptFailure, toTransportError } from '../../core/rpc/transport-error.ts'
 import {
-  type Attempts,
   beginAttempt,
   endAttempt,
   mayRetry,
@@ -36,9 +38,10 @@ const BACK_OFF = { minMs: 100, maxMs: 102_400 }
  * A call that never reached a node is sent to the next one. A call that failed with 500 or 408 is retried
  * (specification: Errors 5) immediately, then after 100 ms, 200 ms and so on, preferably on another node, until its
  * deadline. Endpoints declared as not idempotent by the service or the registry are not retried. A call whose
- * connection was lost may have been served, so it fails with 502.
+ * connection was lost may have been served, so it fails with 502. Only calls of endpoints declared as idempotent or
+ * read-only are hedged, see {@link CallRace}.
  */
-export abstract class RoutedCall extends OutgoingCall implements Abortable, Attempts {
+export abstract class RoutedCall extends OutgoingCall implements Abortable, HedgeableCall {
   upstream: Upstream | undefined = undefined
   node: UpstreamNode | undefined = undefined
   attempts = 0
@@ -47,6 +50,7 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable, Atte
   isAwaited = false
   isRetrying = false
   attemptStartMs = 0
+  race: CallRace | undefined = undefined
   /** True if the service runs in this process. Bodies are then passed as {@link value}. */
   isLocal = false
   /** Request of a call within the process. */
@@ -151,6 +155,7 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable, Atte
 
   /** Records that the node has responded. */
   protected markHealthy(): void {
+    this.race?.win(this)
     if (this.inFlight) recordSuccess(this)
   }
 
@@ -165,11 +170,13 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable, Atte
   override onFail(error: GatewayError, isUntyped = false): void {
     if (this.isSettled) return
     const { code, repeatable } = error
-    this.endSpan(code, error.message)
     // Any typed error proves that the node responds.
     if (isUntyped && isGatewayError(code) && this.inFlight) recordFailure(this, 'gateway')
-    else this.markHealthy()
+    else if (this.inFlight) recordSuccess(this)
     endAttempt(this)
+    if (this.race?.remove(this)) return
+    this.race?.end(this)
+    this.endSpan(code, error.message)
     if (this.mayRenew(error)) this.renew(error)
     else if ((code === 500 || code === 408) && repeatable && this.mayRepeat()) this.repeat(error)
     else this.fail(error)
@@ -177,11 +184,14 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable, Atte
 
   override onLost(kind: TransportFailure, detail: string): void {
     if (this.isSettled) return
-    this.span?.fail(kind, detail)
-    this.endSpan()
     const failure = toAttemptFailure(kind)
     if (this.inFlight) recordFailure(this, failure)
     endAttempt(this)
+    // The deadline ends all attempts.
+    if (kind !== 'timeout' && this.race?.remove(this)) return
+    this.race?.end(this)
+    this.span?.fail(kind, detail)
+    this.endSpan()
     const { proxy } = this.owner
     const isProxied = proxy !== undefined && this.upstream?.name === proxy
     const callee = isProxied ? 'the RPC proxy' : 'the service'
@@ -197,6 +207,11 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable, Atte
   override onDeadline(): void {
     if (this.carrier !== undefined) super.onDeadline()
     else this.onLost('timeout', `nothing was sent within ${this.limitMs} ms`)
+  }
+
+  cancelAttempt(): void {
+    endAttempt(this)
+    this.cancel()
   }
 
   /** Waits for the login if the call leaves the process. The token is not sent to unknown addresses. */
@@ -226,8 +241,16 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable, Atte
       return this.fail(new GatewayError(this.service, 404, detail))
     }
     if ('caller' in target) this.local = target
-    else this.upstream = target
+    else this.routeTo(target)
     this.attempt(timeLeftMs)
+  }
+
+  private routeTo(upstream: Upstream): void {
+    this.upstream = upstream
+    const { hedge } = upstream
+    if (hedge === undefined || hedge.max === 0 || this.retries === 0) return
+    if (isDeclaredRepeatable(upstream.endpoints.get(this.endpoint)))
+      this.race = new CallRace(this, hedge, undefined)
   }
 
   /** Runs in timers and connection callbacks, where errors would be uncaught and end the process. */
@@ -263,6 +286,7 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable, Atte
     if (node === undefined) return undefined
     beginAttempt(this, node)
     if (this.span !== undefined) setSpanNode(this.span, node, this.attempts)
+    this.race?.start()
     return node
   }
 
@@ -339,6 +363,7 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable, Atte
 
   private settle(code: number): void {
     this.isSettled = true
+    this.race?.end(this)
     this.endSpan(code)
     this.release()
     endAttempt(this)

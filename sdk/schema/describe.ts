@@ -26,7 +26,7 @@ export function describeEndpoint(
     metadata: {
       ...(description === '' ? {} : { description }),
       ...(kind === 'unary' ? {} : { stream: 'true', streams: kind }),
-      ...(idempotent ? {} : { idempotent: 'false' }),
+      ...(idempotent === undefined ? {} : { idempotent: String(idempotent) }),
       ...(readOnly ? { readOnly: 'true' } : {}),
       ...Object.fromEntries(
         Object.entries(policies).map(([name, options]) => [POLICY + name, JSON.stringify(options)]),

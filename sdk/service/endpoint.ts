@@ -50,8 +50,8 @@ export interface EndpointSpec<Q extends Schema, R extends Schema, K extends Endp
   readonly stream?: K
   /**
    * Allow retries of a call that failed with 500 or 408 (specification: Errors 5). Advertised in errors and in the
-   * registry entry.
-   * @default true
+   * registry entry. If set to true, gateways and clients may also hedge calls.
+   * @default true, except for hedging
    */
   readonly idempotent?: boolean
   /**
@@ -82,7 +82,7 @@ export interface EndpointDefinition<
   readonly kind: K
   readonly request: Q | undefined
   readonly response: R | undefined
-  readonly idempotent: boolean
+  readonly idempotent: boolean | undefined
   readonly readOnly: boolean
   readonly description: string
   readonly http: HttpRoute | undefined
@@ -140,7 +140,7 @@ export function endpoint<
 >(spec: EndpointSpec<Q, R, K>): EndpointDefinition<NoInfer<Q>, NoInfer<R>, NoInfer<K>> {
   rejectUnknownOptions('endpoint', spec, SPEC, true)
   const { stream = 'unary' as K, http, description = '' } = spec
-  const { idempotent = true, readOnly = false, policies = {} } = spec
+  const { idempotent, readOnly = false, policies = {} } = spec
   if (!KINDS.includes(stream))
     throw new TypeError(`stream must be server, client or both, got ${inspectShort(stream)}`)
   if (typeof spec.handle !== 'function')
@@ -148,7 +148,7 @@ export function endpoint<
   const isGenerator = GENERATORS.includes(Object.prototype.toString.call(spec.handle))
   if (isGenerator && stream !== 'server' && stream !== 'both')
     throw new TypeError("handle is a generator: its endpoint must have stream: 'server' or 'both'")
-  if (typeof idempotent !== 'boolean')
+  if (idempotent !== undefined && typeof idempotent !== 'boolean')
     throw new TypeError(`idempotent must be true or false, got ${inspectShort(idempotent)}`)
   if (typeof readOnly !== 'boolean')
     throw new TypeError(`readOnly must be true or false, got ${inspectShort(readOnly)}`)

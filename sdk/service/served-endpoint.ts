@@ -37,7 +37,7 @@ export class ServedEndpoint {
     this.name = name
     this.fullName = `${service}.${name}`
     this.kind = definition.kind
-    this.idempotent = definition.idempotent
+    this.idempotent = definition.idempotent !== false
     this.handle = definition.handle
     this.#definition = definition
     this.#request = compileSchema(definition.request, 'request')

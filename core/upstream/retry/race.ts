@@ -2,7 +2,7 @@
 export interface Racer {
   readonly inFlight: boolean
   /** Cancels the attempt. */
-  readonly cancel: () => void
+  readonly cancelAttempt: () => void
 }
 
 /** Concurrent attempts of a request, of which the first response wins. */
@@ -39,6 +39,6 @@ export class Race<T extends Racer> {
     clearTimeout(this.#timer)
     const { racers } = this
     this.racers = winner === undefined ? [] : [winner]
-    for (const racer of racers) if (racer !== winner) racer.cancel()
+    for (const racer of racers) if (racer !== winner) racer.cancelAttempt()
   }
 }

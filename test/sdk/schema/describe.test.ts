@@ -54,10 +54,11 @@ t.test('metadata `readOnly` is `true` for an endpoint that changes nothing', asy
   })
 })
 
-t.test('metadata `idempotent` is `false` for an endpoint that must not be repeated', async (t) => {
-  t.strictSame(describe(endpoint({ idempotent: false, handle: () => 1 })).metadata, {
-    idempotent: 'false',
-  })
+t.test('metadata contain `idempotent` if it is set', async (t) => {
+  for (const idempotent of [true, false])
+    t.strictSame(describe(endpoint({ idempotent, handle: () => 1 })).metadata, {
+      idempotent: String(idempotent),
+    })
 })
 
 t.test('metadata contain the HTTP route, with lists joined by commas', async (t) => {

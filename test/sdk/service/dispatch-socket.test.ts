@@ -108,7 +108,8 @@ t.test('rejects a malformed metadata block with 400, and the connection stays op
   const succeeded = send({ metadata: 'x-a: b\r\n' })
   await waitUntil(() => succeeded.events.length > 0)
   t.strictSame(succeeded.events, ['reply "" {"message":"Hello John"}'])
-  for (const { events } of invalid) t.match(events, [/^fail 400 helloworld: each metadata line must be/])
+  for (const { events } of invalid)
+    t.match(events, [/^fail 400 helloworld: each metadata line must be/])
   t.equal(channel.pending, 0)
 })
 

@@ -3,7 +3,7 @@ import { Type } from 'typebox'
 import { createContext } from '../../../sdk/context.ts'
 import { checkEndpoints, endpoint, toEndpointName } from '../../../sdk/service/endpoint.ts'
 
-t.test('an endpoint is unary, idempotent and without an HTTP route by default', async (t) => {
+t.test('an endpoint is unary and without an HTTP route by default', async (t) => {
   const { kind, idempotent, readOnly, description, http, request, response } = endpoint({
     handle: () => 1,
   })
@@ -11,7 +11,7 @@ t.test('an endpoint is unary, idempotent and without an HTTP route by default', 
     { kind, idempotent, readOnly, description, http, request, response },
     {
       kind: 'unary',
-      idempotent: true,
+      idempotent: undefined,
       readOnly: false,
       description: '',
       http: undefined,
