@@ -25,6 +25,8 @@ export interface RequestLine {
   readonly headers?: Pick<HeaderList, 'get'>
   /** @default '' */
   readonly clientAddress?: string
+  /** Whether an untrusted proxy forwarded it, so that the address of the client is unknown. @default false */
+  readonly relayed?: boolean
   /** Name of the listener that received it. @default '' */
   readonly listener?: string
 }

@@ -14,6 +14,9 @@ import type { Http1Connection } from './http1/connection.ts'
 import type { UpstreamNode } from './node/upstream-node.ts'
 import type { Upstream } from './upstream.ts'
 
+/** Pseudonym in the `Via` of requests for error pages (RFC 9110 §7.6.3). A gateway sends no error page to them. */
+export const PAGE_FETCHER = 'mx-error-page'
+
 export interface FetchPageOptions {
   /** Path that is valid in a request line. */
   readonly target: string
@@ -90,7 +93,7 @@ class PageCall implements UpstreamCall, Attempts {
     if (node === undefined) return this.#fail(`no node of ${this.upstream.name} is available`)
     if (node.protocol !== 'http') return this.#fail(`${node.id} does not serve plain HTTP`)
     const { target, host } = this.#request
-    this.head = `GET ${target} HTTP/1.1\r\nhost: ${node.hostHeader ?? host}\r\naccept: text/html, */*;q=0.5\r\n\r\n`
+    this.head = `GET ${target} HTTP/1.1\r\nhost: ${node.hostHeader ?? host}\r\naccept: text/html, */*;q=0.5\r\nvia: 1.1 ${PAGE_FETCHER}\r\n\r\n`
     beginAttempt(this, node)
     node.pool.dispatch(this)
   }

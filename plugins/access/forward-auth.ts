@@ -88,7 +88,9 @@ const plugin: PluginDefinition = definePlugin({
     async function query(x: Exchange, key: string | undefined): Promise<void> {
       let reply: HttpReply
       try {
-        reply = await client.get(toHeaders(x))
+        const pending = client.get(toHeaders(x))
+        removeAll(x.headers, copied)
+        reply = await pending
       } catch (error) {
         x.failure = `authentication server: ${(error as Error).message}`
         throw unavailable(error)
@@ -103,9 +105,10 @@ const plugin: PluginDefinition = definePlugin({
     return {
       onRequest(x) {
         const key = cache?.toKey(x)
-        removeAll(x.headers, copied)
         const cached = key === undefined ? undefined : cache!.get(key)
-        return cached === undefined ? query(x, key) : admit(x, cached)
+        if (cached === undefined) return query(x, key)
+        removeAll(x.headers, copied)
+        return admit(x, cached)
       },
       close: client.close,
     }

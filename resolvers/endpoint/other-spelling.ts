@@ -38,6 +38,7 @@ export function withPath(request: RequestLine, path: string): RequestLine {
     query = '',
     headers,
     clientAddress = '',
+    relayed = false,
     listener = '',
   } = request
   return {
@@ -47,6 +48,7 @@ export function withPath(request: RequestLine, path: string): RequestLine {
     namespace,
     query,
     clientAddress,
+    relayed,
     listener,
     ...(headers && { headers }),
   }

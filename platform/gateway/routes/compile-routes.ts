@@ -158,7 +158,8 @@ function compileRewrite(
     if (toPath !== undefined) x.rewrite(toPath(x))
     else if (prefix !== addPrefix) changePrefix(x)
     if (parameters.length === 0) return
-    const changed = new URLSearchParams(x.query)
+    // The constructor drops one leading `?`, which belongs to the name of the first parameter here.
+    const changed = new URLSearchParams(`?${x.query}`)
     for (const [name, render] of parameters) changed.set(name, render(x))
     x.rewriteQuery(changed.toString())
   }

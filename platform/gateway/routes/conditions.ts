@@ -39,7 +39,8 @@ export function holds(
     if (!matches(condition, request.headers?.get(condition.name))) return false
   for (const condition of query)
     if (!matches(condition, findParameter(request.query, condition.name))) return false
-  return clients === undefined || clients.lookup(request.clientAddress ?? '').inside
+  if (clients === undefined) return true
+  return request.relayed !== true && clients.lookup(request.clientAddress ?? '').inside
 }
 
 function matches({ kind, value }: ValueCondition, actual: string | undefined): boolean {

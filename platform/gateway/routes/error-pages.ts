@@ -4,7 +4,7 @@ import type { Exchange } from '../../../core/exchange.ts'
 import { toContentType } from '../../../core/files/content-type.ts'
 import type { PluginLog, PluginScope } from '../../../core/plugin/define.ts'
 import { watchParsedFile } from '../../../core/plugin/watch-parsed-file.ts'
-import { fetchPage } from '../../../core/upstream/fetch-page.ts'
+import { fetchPage, PAGE_FETCHER } from '../../../core/upstream/fetch-page.ts'
 import type { Upstream } from '../../../core/upstream/upstream.ts'
 import type { Maybe } from '../../../lib/async/maybe.ts'
 import { toFullName } from '../../config/configured-services.ts'
@@ -57,6 +57,8 @@ export function createErrorPages(
     onError(x, { code }) {
       const accept = x.headers.get('accept') ?? ''
       if (JSON_TYPE.test(accept) && !HTML_TYPE.test(accept)) return undefined
+      // The service leads back to this gateway, whose next error would request the page again.
+      if (x.headers.getAll('via').some((via) => via.includes(PAGE_FETCHER))) return undefined
       const source = sources.get(`${code}`) ?? sources.get(code < 500 ? '4xx' : '5xx')
       return source?.find(x, code)
     },

@@ -64,9 +64,9 @@ function toCaller(x: Exchange): string {
   return x.account === undefined ? toClient(x) : `${x.account.issuer}/${x.account.id}`
 }
 
-/** A relayed request has the address of the proxy, so unknown clients behind a proxy share one key. */
-function toClient({ clientAddress, relayed }: Exchange): string {
-  return relayed ? 'relayed' : toNetwork(clientAddress)
+/** Unknown clients behind a proxy share the key of its address: any client can claim to be relayed. */
+function toClient({ clientAddress, remoteAddress, relayed }: Exchange): string {
+  return toNetwork(relayed ? remoteAddress : clientAddress)
 }
 
 function bound(value: string): string {
