@@ -837,29 +837,32 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     t.strictSame(server.recorders[0]!.ends, [])
   })
 
-  t.test(`${name}: does not accept a client that disconnected before the handshake response`, async (t) => {
-    const returned: unknown[] = []
-    let resolveDisconnect: () => void = () => {}
-    const vanished = new Promise<void>((resolve) => {
-      resolveDisconnect = resolve
-    })
-    const server = await openServer(t, create, {
-      handle: async (recorder) => {
-        await vanished
-        returned.push(recorder.accept())
-      },
-    })
-    const client = new RawClient(server.port)
-    client.send(`GET / HTTP/1.1\r\nHost: a\r\n${HANDSHAKE}`)
-    await waitUntil(() => server.recorders.length === 1)
-    client.destroy()
-    await server.gateway.idle()
-    resolveDisconnect()
-    await waitUntil(() => returned.length === 1)
-    t.strictSame(returned, [undefined])
-    t.strictSame(server.recorders[0]!.ends, [])
-    t.strictSame(server.faults, [])
-  })
+  t.test(
+    `${name}: does not accept a client that disconnected before the handshake response`,
+    async (t) => {
+      const returned: unknown[] = []
+      let resolveDisconnect: () => void = () => {}
+      const vanished = new Promise<void>((resolve) => {
+        resolveDisconnect = resolve
+      })
+      const server = await openServer(t, create, {
+        handle: async (recorder) => {
+          await vanished
+          returned.push(recorder.accept())
+        },
+      })
+      const client = new RawClient(server.port)
+      client.send(`GET / HTTP/1.1\r\nHost: a\r\n${HANDSHAKE}`)
+      await waitUntil(() => server.recorders.length === 1)
+      client.destroy()
+      await server.gateway.idle()
+      resolveDisconnect()
+      await waitUntil(() => returned.length === 1)
+      t.strictSame(returned, [undefined])
+      t.strictSame(server.recorders[0]!.ends, [])
+      t.strictSame(server.faults, [])
+    },
+  )
 
   t.test(`${name}: ends with 1011 if the handler fails after accepting`, async (t) => {
     const server = await openServer(t, create, {

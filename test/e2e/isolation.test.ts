@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { findMarked } from '../../lib/process/processes.ts'
-import { type Deployer, openDeployer, makePlainProgram } from '../fixtures/deployer.ts'
+import { type Deployer, makePlainProgram, openDeployer } from '../fixtures/deployer.ts'
 import { isRunning } from '../fixtures/is-running.ts'
 import { openClient } from '../fixtures/sdk-services.ts'
 import {

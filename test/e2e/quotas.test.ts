@@ -1,6 +1,6 @@
 // Quotas of a complete server. The error names the quota, and other namespaces and operators are not affected.
 import t, { type Test } from 'tap'
-import { type Deployer, openDeployer, makePlainProgram } from '../fixtures/deployer.ts'
+import { type Deployer, makePlainProgram, openDeployer } from '../fixtures/deployer.ts'
 import { openClient } from '../fixtures/sdk-services.ts'
 import { logIn } from '../fixtures/server.ts'
 import { startServerProcess } from '../fixtures/server-process.ts'

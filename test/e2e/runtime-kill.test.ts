@@ -1,7 +1,7 @@
 import { type AddressInfo, createServer } from 'node:net'
 import t from 'tap'
 import { waitForValue } from '../fixtures/becomes.ts'
-import { openDeployer, makeGreeter } from '../fixtures/deployer.ts'
+import { makeGreeter, openDeployer } from '../fixtures/deployer.ts'
 import { openClient } from '../fixtures/sdk-services.ts'
 import { startServerProcess } from '../fixtures/server-process.ts'
 

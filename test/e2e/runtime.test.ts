@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { openDeployer, makeGreeter } from '../fixtures/deployer.ts'
+import { makeGreeter, openDeployer } from '../fixtures/deployer.ts'
 import { openClient } from '../fixtures/sdk-services.ts'
 import { startServerProcess } from '../fixtures/server-process.ts'
 

@@ -1,6 +1,6 @@
 // A tenant fills the store, and operators can still write.
 import t from 'tap'
-import { openDeployer, makePlainProgram } from '../fixtures/deployer.ts'
+import { makePlainProgram, openDeployer } from '../fixtures/deployer.ts'
 import { startPostgres } from '../fixtures/postgres.ts'
 import { openClient } from '../fixtures/sdk-services.ts'
 import { logIn, openServer } from '../fixtures/server.ts'

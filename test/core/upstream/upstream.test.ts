@@ -322,7 +322,11 @@ t.test('a node in this process is preferred until it drains', async (t) => {
   const caller = { call() {}, drain() {}, close() {} } as unknown as Caller
   const findCaller = ({ id }: { id: string }) => (localNodes.has(id) ? caller : undefined)
   const upstream = new Upstream('store', { createPool, findCaller })
-  const [unreachable, local, other] = ['127.0.0.1:9001', '127.0.0.1:9002', '127.0.0.1:9003'] as const
+  const [unreachable, local, other] = [
+    '127.0.0.1:9001',
+    '127.0.0.1:9002',
+    '127.0.0.1:9003',
+  ] as const
   const picked = () => new Set(Array.from({ length: 9 }, () => upstream.pick(undefined)?.id))
   upstream.update([makeService('store', [unreachable, local, other])])
   t.same(picked(), new Set([local]))

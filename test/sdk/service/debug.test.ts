@@ -5,7 +5,7 @@ import { createDebugEndpoints } from '../../../sdk/service/debug.ts'
 import { createDispatcher } from '../../../sdk/service/dispatch.ts'
 import { endpoint } from '../../../sdk/service/endpoint.ts'
 import { Traces } from '../../../sdk/tracing/traces.ts'
-import { startCall, serve } from '../../fixtures/served-calls.ts'
+import { serve, startCall } from '../../fixtures/served-calls.ts'
 
 /** Creates a dispatcher with endpoints that log, fail and hang. */
 function create() {

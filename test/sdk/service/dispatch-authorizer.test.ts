@@ -7,7 +7,7 @@ import { endpoint } from '../../../sdk/service/endpoint.ts'
 import { waitUntil } from '../../contracts/registry.ts'
 import { createAccount, createRule, MemoryAuthSource } from '../../fixtures/auth-source.ts'
 import { createQuietLog } from '../../fixtures/sdk-services.ts'
-import { startCall, serve, TestCall } from '../../fixtures/served-calls.ts'
+import { serve, startCall, TestCall } from '../../fixtures/served-calls.ts'
 
 const JANE = createAccount({ scopes: ['staff'] })
 const ADMIN = createAccount({ id: 'admin', scopes: ['admin'] })

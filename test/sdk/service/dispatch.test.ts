@@ -6,7 +6,7 @@ import { conflict, ServiceError } from '../../../sdk/errors.ts'
 import { createServiceLog } from '../../../sdk/log/service-log.ts'
 import { createDispatcher, type Dispatcher } from '../../../sdk/service/dispatch.ts'
 import { type Endpoints, endpoint } from '../../../sdk/service/endpoint.ts'
-import { startCall, type CallParts, serve } from '../../fixtures/served-calls.ts'
+import { type CallParts, serve, startCall } from '../../fixtures/served-calls.ts'
 
 const Name = Type.Object({ name: Type.String() })
 const Message = Type.Object({ message: Type.String() })
