@@ -18,7 +18,7 @@ import { waitUntil } from '../../../fixtures/raw-backend.ts'
 
 const WORKLOAD: Workload = {
   ...{ namespace: 'mx', name: 'shop', version: 'latest', revision: '1' },
-  program: { kind: 'image', image: 'holds' },
+  program: { kind: 'image', image: 'ignores-sigterm' },
   ...{ instances: 1, env: {}, resources: {}, protocol: 'mx' },
 }
 const ID = toId(WORKLOAD)
@@ -42,7 +42,7 @@ async function open(t: Test): Promise<Deployed> {
     setImmediate(copy.listen)
   }
   const fails = ({ exit }: PodInstance): void => void setImmediate(() => exit(1))
-  startKubelet(api, { images: { ignoresSigterm, fails }, graceMs: 10_000 })
+  startKubelet(api, { images: { 'ignores-sigterm': ignoresSigterm, fails }, graceMs: 10_000 })
   const find = () => findCluster({ accountFolder: api.accountFolder })
   const drifted: string[] = []
   const drift = createDrift({
