@@ -55,6 +55,8 @@ const options = Type.Object({
 const NOT_SENT = /^(?:content-|if-|range$|expect$|host$|x-forwarded-)/
 /** Headers from a proxy in front that describe the request. */
 const TRUSTED = ['x-forwarded-method', 'x-forwarded-uri']
+/** Headers on which the server decides, even if its response replaces them. */
+const CREDENTIALS: ReadonlySet<string> = new Set(['authorization', 'cookie'])
 /** Headers that must not be set from a response because they frame or route the request. */
 const RESERVED: ReadonlySet<string> = new Set([...RESERVED_HEADERS, 'host', 'expect'])
 
@@ -77,6 +79,7 @@ const plugin: PluginDefinition = definePlugin({
     for (const name of copied)
       if (RESERVED.has(name))
         throw new TypeError(`auth_response_headers: the gateway manages the header ${name}`)
+    const claims = new Set([...copied].filter((name) => !CREDENTIALS.has(name)))
     const trustedHeaders = settings.trust_forward_header ? TRUSTED : []
     const cache = settings.cache && openCache(settings.cache, trustedHeaders, nowMs)
 
@@ -105,6 +108,7 @@ const plugin: PluginDefinition = definePlugin({
     return {
       onRequest(x) {
         const key = cache?.toKey(x)
+        removeAll(x.headers, claims)
         const cached = key === undefined ? undefined : cache!.get(key)
         if (cached === undefined) return query(x, key)
         removeAll(x.headers, copied)

@@ -22,7 +22,7 @@ t.test('failed and slow requests are listed, others are not', async (t) => {
   request(200, '/slow', 1500)
   request(404, '/missing')
   request(503, '/down')
-  const abandoned = createTestExchange({ path: '/left' })
+  const abandoned = createTestExchange({ path: '/disconnected' })
   abandoned.disconnect()
   metrics.count(abandoned)
   const result = recent.list().map(({ path, status }) => [path, status])

@@ -312,7 +312,7 @@ t.test(
     const foreign = await attempt(() => fetch('http://127.0.0.1:1/'))
     while (!violations.includes('connect-src')) await new Promise(requestAnimationFrame)
     const retained = [document.cookie, ...Object.values(localStorage), ...Object.values(sessionStorage)]
-    return { inline, handler, link, foreign, violations, retained: retained.join(), hacked: 'hacked' in window }
+    return { inline, handler, link, foreign, violations, retained: retained.join(), scriptRan: 'hacked' in window }
   })()`)) as AttackResults
     t.equal(visible.scriptRan, false)
     t.equal(visible.inline, 'TypeError', 'text is not parsed as HTML')

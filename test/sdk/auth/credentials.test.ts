@@ -12,7 +12,7 @@ import { makeNode, makeService } from '../../fixtures/services.ts'
 import { makeTempFolder } from '../../fixtures/temp-folder.ts'
 
 const EXPLICIT = { id: 'orders', secret: 's' }
-const DEFAULTS = { namespace: 'mx', isGuess: false }
+const DEFAULTS = { namespace: 'mx', isImplicit: false }
 
 /** Sets a new home folder, these variables and this credentials file. */
 function setUpEnvironment(
@@ -71,7 +71,7 @@ t.test('the namespace is mx unless the option or MX_NAMESPACE sets another', (t)
 
 t.test('the credentials file is used only for platforms on this machine', (t) => {
   setUpEnvironment(t, { file: JSON.stringify({ id: 'local', secret: 'f' }) })
-  const result = { id: 'local', secret: 'f', namespace: 'mx', isGuess: true }
+  const result = { id: 'local', secret: 'f', namespace: 'mx', isImplicit: true }
   for (const platform of [
     '127.0.0.1:8081',
     'mx://localhost:1',
@@ -91,7 +91,7 @@ t.test('the credentials file is used only for platforms on this machine', (t) =>
 for (const file of [undefined, '', '{', '[]', 'null', '{"id":"a"}', '{"id":1,"secret":"s"}'])
   t.test(`an invalid credentials file is ignored: ${file}`, (t) => {
     setUpEnvironment(t, file === undefined ? {} : { file })
-    const none = { id: '', secret: '', namespace: 'mx', isGuess: true }
+    const none = { id: '', secret: '', namespace: 'mx', isImplicit: true }
     t.same(findCredentials(undefined, '127.0.0.1:8081'), none)
     t.end()
   })

@@ -99,7 +99,7 @@ t.test(
       const call = new TestCall('A.Who', { service, metadata: forged })
       dispatcher.dispatch(call, '127.0.0.1')
       await call.done
-      t.same(call.reply, { id: 'anonymous', address })
+      t.same(call.replyJson, { id: 'anonymous', address })
     }
   },
 )
@@ -154,8 +154,8 @@ t.test('with cached rules and keys, a call is served synchronously', async (t) =
   const { dispatcher, show } = open(t)
   const metadata = await show()
   await serve(dispatcher, 'A.Who', { metadata })
-  t.match(startCall(dispatcher, 'A.Who', { metadata }).reply, { id: 'jane' })
-  t.match(startCall(dispatcher, 'A.Who').reply, { id: 'anonymous' })
+  t.match(startCall(dispatcher, 'A.Who', { metadata }).replyJson, { id: 'jane' })
+  t.match(startCall(dispatcher, 'A.Who').replyJson, { id: 'anonymous' })
 })
 
 t.test('request bodies that arrive before authorization are buffered', async (t) => {
@@ -165,7 +165,7 @@ t.test('request bodies that arrive before authorization are buffered', async (t)
   for (const id of ['a', 'b']) call.send({ id, address: '' })
   call.end()
   await call.done
-  t.same(call.reply, { id: 'jane', address: '' })
+  t.same(call.replyJson, { id: 'jane', address: '' })
   t.same(outcome.received, ['a', 'b'])
 })
 

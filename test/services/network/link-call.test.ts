@@ -112,7 +112,7 @@ t.test(
       throw new TypeError('invalid state')
     })
     receive('{"type":"pong","n":1}')
-    t.strictSame(events, ['502 malformed message: not now'])
+    t.strictSame(events, ['502 malformed message: invalid state'])
     const remaining = open()
     remaining.call.close()
     remaining.receive('{"type":"pong","n":1}')

@@ -43,7 +43,7 @@ t.test(
     for await (const reply of a!.client.stream('greeter', 'A.Count', numbers)) replies.push(reply)
     t.strictSame(
       replies,
-      numbers.map((n) => ({ n, says: 'd' })),
+      numbers.map((n) => ({ n, text: 'd' })),
     )
     const metric = async (): Promise<number> => {
       const query = { service: 'greeter' }
