@@ -1,6 +1,5 @@
 import { once } from 'node:events'
 import { request as httpRequest, type IncomingMessage } from 'node:http'
-import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import t from 'tap'
 import type { Endpoint, Service } from '../../../core/contracts/registry.ts'
@@ -405,25 +404,11 @@ t.test('converts multipart forms to JSON and files to Base64', async (t) => {
   t.match(broken, { status: 400, json: { Detail: /multipart/ } })
 })
 
-t.test(
-  'returns 415 for a compressed body, and ignores Content-Encoding without a body',
-  async (t) => {
-    const { gateway, service } = await openGreeterGateway(t)
-    const url = `${gateway.origin}/greeter/echo`
-    const headers = { 'content-type': 'application/json', 'content-encoding': 'gzip' }
-    for (const [address, body] of [
-      [url, gzipSync('{"a":1}')],
-      [`${gateway.origin}/rpc`, gzipSync('{}')],
-    ] as const) {
-      const reply = await fetch(address, { method: 'POST', headers, body })
-      t.equal(reply.status, 415)
-      t.equal(reply.headers.get('accept-encoding'), 'identity')
-      t.match(await reply.json(), { Detail: /must not have a content coding, got "gzip"$/ })
-    }
-    t.same(service.calls, [])
-    t.equal((await fetch(`${url}?a=1`, { headers })).status, 200)
-  },
-)
+t.test('ignores Content-Encoding of a request without a body', async (t) => {
+  const { origin } = await openGreeterGateway(t)
+  const headers = { 'content-encoding': 'gzip' }
+  t.equal((await fetch(`${origin}/greeter/echo?a=1`, { headers })).status, 200)
+})
 
 t.test('returns 400 for a non-object body with a query', async (t) => {
   const { gateway, service } = await openGreeterGateway(t)

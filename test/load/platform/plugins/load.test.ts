@@ -187,7 +187,7 @@ t.test('a rejected edit does not change the source lines of the running plugin',
   t.match(await fault(), /edited\.ts:6:11/)
   const edit = `${'// a line more\n'.repeat(20)}export default () => {\n  throw new Error('failed')\n}\n`
   writeFileSync(join(folder, 'edited.ts'), edit)
-  await t.rejects(loadPlugin('./edited.ts', {}, env), /refused/)
+  await t.rejects(loadPlugin('./edited.ts', {}, env), /failed/)
   t.match(await fault(), /edited\.ts:6:11/)
   setFlagsFromString('--expose-gc')
   runInNewContext('gc')()

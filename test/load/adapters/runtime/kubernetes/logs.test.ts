@@ -32,7 +32,7 @@ async function open(t: Test, instances = 1): Promise<LogSource> {
     pods.push(instance)
     setImmediate(instance.listen)
   }
-  startKubelet(api, { images: { talks: writeLines } })
+  startKubelet(api, { images: { writer: writeLines } })
   const runtime = createKubernetesRuntime({ accountFolder: api.accountFolder })
   t.teardown(() => runtime.close())
   await runtime.apply({ ...WORKLOAD, instances })
