@@ -69,6 +69,15 @@ t.test(
   },
 )
 
+t.test('a credential that the response may replace is sent to the server', async (t) => {
+  const { build, requests } = await open(t)
+  const built = build({ auth_response_headers: ['authorization'] })
+  const { status, x } = await runPlugin(built, { headers: JANE })
+  t.equal(status, 200)
+  t.equal(requests[0]!.headers.authorization, 'Bearer jane')
+  t.notOk(x.headers.has('authorization'), 'not forwarded unless the server returns one')
+})
+
 t.test('any other response is sent to the client', async (t) => {
   const { build } = await open(t)
   const { status, headers, body, forwarded } = await runPlugin(build(), {})

@@ -230,6 +230,21 @@ t.test('a route for networks of clients is not bypassed by another spelling', as
   t.equal(send('/inner//x', '192.0.2.1')?.service, 'inner')
 })
 
+t.test(
+  'a condition on the client rejects requests of unknown clients behind a proxy',
+  async (t) => {
+    const { resolve } = createConfiguredRoutes(
+      table([{ path: '/inner/**', client: '10.0.0.0/8' }]),
+    ).wrap(inner)
+    for (const path of ['/inner/x', '/inner/%78']) {
+      const x = new TestExchange({ path, remoteAddress: '10.0.0.1' })
+      t.equal(resolve(x)?.service, 's0', path)
+      x.relayed = true
+      t.equal(resolve(x)?.service, 'inner', `${path}, relayed`)
+    }
+  },
+)
+
 /** Service of the route, or status of an error. */
 function resolveToText({ resolve }: Resolver, request: RequestLine): string {
   try {

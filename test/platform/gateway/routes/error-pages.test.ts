@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { GatewayError } from '../../../../core/errors.ts'
+import { PAGE_FETCHER } from '../../../../core/upstream/fetch-page.ts'
 import { createErrorPages } from '../../../../platform/gateway/routes/error-pages.ts'
 import { createTestEnv, runPlugin, type TestRequest } from '../../../../sdk/testing.ts'
 import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
@@ -50,6 +51,12 @@ t.test('clients that accept JSON and not HTML keep the JSON body', async (t) => 
   t.equal((await send(404)).headers.get('content-type'), 'application/json', 'without a page')
   const grpc = await send(502, { 'content-type': 'application/grpc-web' })
   t.not(grpc.body, '<p>broken')
+})
+
+t.test('a request for an error page gets no error page, so that a loop ends', async (t) => {
+  const { send } = open(t, { '5xx': '<p>broken' })
+  const { body } = await send(502, { via: `1.1 ${PAGE_FETCHER}, 1.1 mx` })
+  t.not(body, '<p>broken')
 })
 
 t.test('a response of a service is not replaced', async (t) => {

@@ -27,6 +27,18 @@ t.test('a client is an IPv4 address or an IPv6 /64 network', async (t) => {
   t.not(await ip('2001:db8:1:2::1'), await ip('2001:db8:1:3::1'))
 })
 
+t.test('a relayed request counts by the address of the proxy', async (t) => {
+  const toKeyOf = compileKey(['ip'])
+  const keys: string[] = []
+  const read = (x: Exchange): void => {
+    x.relayed = true
+    keys.push(toKeyOf(x))
+  }
+  for (const remoteAddress of ['192.0.2.1', '192.0.2.2'])
+    await runPlugin({ name: 'key', onRequest: read }, { remoteAddress })
+  t.strictSame(keys, ['192.0.2.1', '192.0.2.2'])
+})
+
 t.test('an anonymous caller counts by address', async (t) => {
   t.equal(await toKey(['account'], { remoteAddress: '192.0.2.1' }), '192.0.2.1')
   t.ok(needsAccount(['ip', 'account']))
