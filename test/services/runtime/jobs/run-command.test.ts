@@ -39,13 +39,13 @@ function isRunning(pid: number): boolean {
 
 t.test('streams the output and returns how the program ended', async (t) => {
   const succeeded = run(t, 'echo out; echo err >&2')
-  t.match(await succeeded.ended, { isDone: true, how: 'exit status 0' })
+  t.match(await succeeded.ended, { isDone: true, outcome: 'exit status 0' })
   t.match(succeeded.output(), /out\n/)
   t.match(succeeded.output(), /err\n/)
   const bad = await run(t, 'echo why >&2; exit 3').ended
-  t.strictSame(bad, { isDone: false, how: 'exit status 3', tail: 'why' })
-  t.match(await run(t, 'kill -9 $$').ended, { isDone: false, how: 'SIGKILL' })
-  t.match(await run(t, 'exec there-is-none').ended, { how: 'program not found' })
+  t.strictSame(bad, { isDone: false, outcome: 'exit status 3', tail: 'why' })
+  t.match(await run(t, 'kill -9 $$').ended, { isDone: false, outcome: 'SIGKILL' })
+  t.match(await run(t, 'exec there-is-none').ended, { outcome: 'program not found' })
   const long = await run(t, 'yes | head -c 100000; echo end').ended
   t.ok(long.tail.endsWith('end') && long.tail.length < 5000)
 })
@@ -124,6 +124,6 @@ t.test('exits with this process, even if this process is killed', async (t) => {
 t.test('kills a program that exceeds its limits and reports the limit', async (t) => {
   const bounds = { memoryBytes: 2 ** 40, processes: 3 }
   const forking = run(t, 'for i in 1 2 3 4 5 6; do sleep 100 & done; wait', { bounds })
-  t.match(await forking.ended, { isDone: false, how: /^it had \d+ processes, limit 3$/ })
-  t.match(await run(t, 'true', { bounds }).ended, { isDone: true, how: 'exit status 0' })
+  t.match(await forking.ended, { isDone: false, outcome: /^it had \d+ processes, limit 3$/ })
+  t.match(await run(t, 'true', { bounds }).ended, { isDone: true, outcome: 'exit status 0' })
 })
