@@ -1,6 +1,6 @@
 import type { Exchange } from '../../../core/exchange.ts'
 import type { HeaderList } from '../../../core/http/headers.ts'
-import { parseHttpDate } from './http-date.ts'
+import { parseHttpDate } from '../../../core/http/http-date.ts'
 import type { StoredResponse } from './stored-response.ts'
 
 /** Headers of a request that depend on the representation of the client, which a cache evaluates (RFC 9111 §4.3.2). */

@@ -1,4 +1,5 @@
 import type { HeaderList } from '../../../core/http/headers.ts'
+import { parseHttpDate } from '../../../core/http/http-date.ts'
 import {
   type Directives,
   isUnqualified,
@@ -7,7 +8,6 @@ import {
   readNames,
   readSeconds,
 } from './directives.ts'
-import { parseHttpDate } from './http-date.ts'
 
 /** Defaults for responses that do not state them. */
 export interface PolicyDefaults {

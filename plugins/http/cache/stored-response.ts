@@ -1,6 +1,6 @@
 import { createHeaderBlock, type HeaderBlock, HeaderList } from '../../../core/http/headers.ts'
+import { parseHttpDate } from '../../../core/http/http-date.ts'
 import { readGroups } from './groups.ts'
-import { parseHttpDate } from './http-date.ts'
 import { type ResponsePolicy, readDate } from './response-policy.ts'
 import type { Selection } from './selection.ts'
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { parseHttpDate } from '../../../../plugins/http/cache/http-date.ts'
+import { parseHttpDate } from '../../../core/http/http-date.ts'
 
 const NOW_MS = Date.UTC(2026, 0, 1)
 const EXPECTED = Date.UTC(1994, 10, 6, 8, 49, 37)
